@@ -1,0 +1,47 @@
+// assay/reference.hpp: what a trusted reference is given and what it returns.
+//
+// Promises: a reference reads logical inputs (never a candidate's output, never candidate-prepared state), computes
+// in float64 where its inputs live, and returns for each output, in the slot's order, the exact expected value and
+// the magnitude (sum of the absolute terms), both float64, contiguous, of the output's logical shape.
+// Who uses it: reference/*.cc, one file a slot; a stranger's own references.
+//
+//   extern "C" void assay_reference_gelu(const assay::ReferenceCall& call, assay::ReferenceResult& result);
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "assay/tensor.hpp"
+
+namespace assay {
+
+struct ReferenceCall {
+  std::map<std::string, TensorView> inputs;      // by argument name
+  std::map<std::string, double> scalars;         // by argument name; integers are exact below 2^53
+  std::map<std::string, std::int64_t> dims;      // the case's dims, for slots whose shapes do not say all
+};
+
+struct Expected {
+  Tensor expected;   // float64
+  Tensor magnitude;  // float64
+};
+
+struct ReferenceResult {
+  std::vector<Expected> outputs;  // in the slot's order of outputs
+};
+
+using ReferenceFunction = void (*)(const ReferenceCall&, ReferenceResult&);
+
+// Names a reference. A function of the judge's own program, or a symbol of libassay_reference.so, which is loaded
+// when the first reference is needed: a process that links libtorch starts in 0.7 s.
+struct Reference {
+  const char* symbol = nullptr;
+  ReferenceFunction function = nullptr;
+
+  constexpr Reference() = default;
+  constexpr explicit Reference(const char* name) : symbol(name) {}
+  constexpr Reference(ReferenceFunction f) : function(f) {}
+};
+
+}  // namespace assay
