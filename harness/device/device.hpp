@@ -53,6 +53,7 @@ struct DeviceUsage {
 struct Schedule {
   bool early = false;             // early: whatever is runnable runs at launch, side streams first; else late
   std::uint64_t block_seed = 0;   // order of the blocks of a launch; 0 is ascending
+  bool threads = false;           // sync_device runs every stream on a thread of its own
 };
 
 enum class CaptureMode : std::uint32_t { global, thread_local_, relaxed };

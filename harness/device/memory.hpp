@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "assay/tensor.hpp"
@@ -55,6 +56,7 @@ class MemoryDomain {
   virtual ~MemoryDomain() = default;
   [[nodiscard]] virtual DeviceType type() const noexcept = 0;
   [[nodiscard]] virtual int ordinal() const noexcept = 0;
+  [[nodiscard]] virtual std::string architecture() const = 0;          // "cpu", "sm90"
   [[nodiscard]] virtual std::size_t granularity() const noexcept = 0;  // 4 KiB on the host, 2 MiB on CUDA
 
   // Judge. Chunks are zeroed.

@@ -1,0 +1,100 @@
+#include "conformance/candidate.hpp"
+
+#include <fstream>
+#include <iterator>
+
+#include "harness/case/digest.hpp"
+#include "harness/case/generate.hpp"
+
+namespace assay {
+namespace {
+
+// Entries of abi.h by slot id, for slots that this build does not judge: reported and skipped.
+constexpr std::pair<const char*, const char*> kAbiSignatures[] = {
+    {"activation.silu_and_mul", "io"},
+    {"norm.rmsnorm", "iiod"},
+    {"attention.sdpa", "iiiodw"},
+    {"attention.decode", "iiiiiiiodl"},
+    {"attention.msa_block_score", "iiilo"},
+    {"attention.msa_prefill_block_score", "iiiiiiillllllldillo"},
+    {"moe.fused_experts", "iiipo"},
+    {"moe.fused_experts_reduce", "iiipo"},
+    {"collective.all_reduce", "io"},
+    {"collective.ar_residual_rmsnorm", "iiidoo"},
+    {"collective.moe_finalize_ar_rmsnorm", "iiiiidoo"},
+};
+
+SlotCatalogueView catalogue_view() {
+  SlotCatalogueView view;
+  for (const auto& [id, signature] : kAbiSignatures)
+    view[id] = SlotFacts{signature, find_slot(id) != nullptr, *supply_of(id)};
+  for (const SlotSpec* slot : slot_catalogue()) {
+    SlotFacts facts;
+    facts.signature = slot->signature;
+    if (const SlotSupply* supply = supply_of(slot->id)) {
+      facts.supply = *supply;
+    } else {
+      // A stranger's slot supplies what its own descriptor says of its smallest case.
+      Case c;
+      repair(*slot, c);
+      DescriptorFacts said;
+      slot->descriptor(c, said);
+      facts.supply = make_supply(slot->id, {});
+      for (const auto& [name, value] : said.numbers) facts.supply.fields.push_back({name, std::nullopt, false});
+      for (const auto& [name, value] : said.words) facts.supply.fields.push_back({name, std::nullopt, false});
+    }
+    view[slot->id] = std::move(facts);
+  }
+  return view;
+}
+
+std::string file_digest(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return {};
+  return sha256_hex(std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
+}
+
+}  // namespace
+
+Candidate load_candidate(const WorkerConfig& config) {
+  Candidate candidate;
+  candidate.sha256 = file_digest(config.library.empty() ? config.worker : config.library);
+  WorkerSession session(config);
+  if (auto fault = session.load()) {
+    candidate.fault = std::move(fault);
+    return candidate;
+  }
+  const LibraryDescription library = library_from_json(session.description());
+  candidate.name = library.name.value.value_or("");
+  candidate.version = library.version.value.value_or("");
+  const LoadReport report = validate(library, catalogue_view());
+  for (const LoadError& e : report.errors) candidate.errors.push_back(e.sentence);
+  for (const SkippedVariant& s : report.skipped) candidate.notes.push_back(s.sentence);
+  for (const AcceptedVariant& a : report.accepted) {
+    CandidateVariant v;
+    const VariantDescription& d = library.variants[a.variant];
+    v.info.index = a.variant;
+    v.info.id = a.id;
+    v.info.flags = d.flags;
+    v.slot = find_slot(a.slot);
+    v.device = d.device_type == kDLCUDA ? DeviceType::cuda : DeviceType::host;
+    v.domain = a.domain;
+    candidate.variants.push_back(std::move(v));
+  }
+  return candidate;
+}
+
+Descriptor descriptor_of(const SlotSpec& slot, const Case& c, const std::string& architecture, bool captured) {
+  DescriptorFacts said;
+  slot.descriptor(c, said);
+  DescriptorBuilder b;
+  b.dtype(name_of(c.dtype)).architecture(architecture).graph_mode(captured ? "cuda_graph" : "eager");
+  for (const auto& [name, value] : said.numbers) b.set(name, value);
+  for (const auto& [name, value] : said.words) b.set(name, std::string_view(value));
+  // One device, one rank: what the group of a single-device call amounts to.
+  if (!said.numbers.count("tp_size")) b.tp_size(1);
+  if (!said.numbers.count("world_size")) b.world_size(1);
+  return b.build();
+}
+
+}  // namespace assay

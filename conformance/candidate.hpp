@@ -1,0 +1,38 @@
+// candidate.hpp: a candidate library as its judge knows it: loaded once in a worker, its table validated.
+//
+// Promises: no candidate code but static initialisers and assay_get_library runs here. A mistake in the table is bad
+// input, one sentence each; a library that dies while it is loaded is the candidate's failure (load_crash).
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/capability/library_check.hpp"
+#include "harness/drive/observation.hpp"
+#include "harness/worker/session.hpp"
+
+namespace assay {
+
+struct CandidateVariant {
+  VariantInfo info;
+  const SlotSpec* slot = nullptr;
+  DeviceType device = DeviceType::host;
+  Domain domain;
+};
+
+struct Candidate {
+  std::string name, version, sha256;
+  std::vector<CandidateVariant> variants;      // of slots that this build judges
+  std::vector<std::string> notes;              // skipped variants, in sentences
+  std::vector<std::string> errors;             // bad input
+  std::optional<Fault> fault;                  // it died in load
+};
+
+[[nodiscard]] Candidate load_candidate(const WorkerConfig&);
+
+// The domain facts of a case on a device.
+[[nodiscard]] Descriptor descriptor_of(const SlotSpec&, const Case&, const std::string& architecture, bool captured);
+
+}  // namespace assay

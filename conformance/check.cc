@@ -1,0 +1,301 @@
+// check.cc: `assay check`: one run, from loading the library to the verdict; one judge a core, each with its units.
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <thread>
+
+#include "conformance/commands.hpp"
+#include "conformance/installation.hpp"
+#include "conformance/progress.hpp"
+#include "conformance/shard.hpp"
+#include "reports/failure_text.hpp"
+#include "reports/junit.hpp"
+#include "reports/table.hpp"
+
+extern char** environ;
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+volatile std::sig_atomic_t interrupted = 0;
+void on_interrupt(int) { interrupted = 1; }
+
+std::string now_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string command_of(const Options& o) {
+  std::string text = "assay check";
+  if (!o.library.empty()) text += " " + o.library;
+  if (!o.worker.empty()) text += " --worker " + o.worker;
+  for (const auto& s : o.slots) text += " --slot " + s;
+  for (const auto& r : o.rules) text += " --rule " + r;
+  for (const auto& v : o.variants) text += " --variant " + v;
+  for (const auto& d : o.devices) text += " --device " + std::string(name_of(d));
+  for (const auto& d : o.dtypes) text += " --dtype " + std::string(name_of(d));
+  return text + " --tier " + std::string(name_of(o.tier)) + " --seed " + std::to_string(o.seed);
+}
+
+// One child judge: reads its lines as they come.
+struct Child {
+  pid_t pid = -1;
+  int fd = -1;
+  std::string partial;
+  bool done = false;
+};
+
+Child start_child(const Options& o, int shard, int shards) {
+  int pipes[2];
+  if (pipe2(pipes, O_CLOEXEC) != 0) throw std::runtime_error("cannot create a pipe");
+  std::vector<std::string> words = {own_path(), "check"};
+  if (!o.library.empty()) words.push_back(o.library);
+  const auto add = [&](const char* name, const std::string& value) {
+    words.emplace_back(name);
+    words.push_back(value);
+  };
+  if (!o.worker.empty()) add("--worker", o.worker);
+  for (const auto& s : o.slots) add("--slot", s);
+  for (const auto& r : o.rules) add("--rule", r);
+  for (const auto& v : o.variants) add("--variant", v);
+  for (const auto& d : o.devices) add("--device", std::string(name_of(d)));
+  for (const auto& d : o.dtypes) add("--dtype", std::string(name_of(d)));
+  add("--tier", std::string(name_of(o.tier)));
+  add("--seed", std::to_string(o.seed));
+  add("--report", o.report);
+  if (!o.corpus.empty()) add("--corpus", o.corpus);
+  add("--device-ordinal", std::to_string(o.ordinal));
+  add("--shard", std::to_string(shard));
+  add("--shards", std::to_string(shards));
+  constexpr int kResults = 210;
+  add("--results-fd", std::to_string(kResults));
+  std::vector<char*> argv;
+  for (std::string& w : words) argv.push_back(w.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, pipes[1], kResults);
+  Child child;
+  const int error = posix_spawn(&child.pid, own_path().c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(pipes[1]);
+  if (error != 0) {
+    close(pipes[0]);
+    throw std::runtime_error(std::string("cannot start a judge: ") + std::strerror(error));
+  }
+  child.fd = pipes[0];
+  return child;
+}
+
+// Takes whole lines off what a child wrote.
+template <class Line>
+void take_lines(Child& child, Line&& line) {
+  std::size_t end;
+  while ((end = child.partial.find('\n')) != std::string::npos) {
+    line(std::string_view(child.partial).substr(0, end));
+    child.partial.erase(0, end + 1);
+  }
+}
+
+// Runs the children to their end. False: one of them died.
+template <class Line>
+bool run_children(std::vector<Child>& children, Line&& line) {
+  bool all_well = true;
+  std::size_t open = children.size();
+  while (open > 0) {
+    if (interrupted)
+      for (Child& c : children)
+        if (c.pid > 0) kill(c.pid, SIGTERM);
+    std::vector<pollfd> waits;
+    for (const Child& c : children) waits.push_back({c.done ? -1 : c.fd, POLLIN, 0});
+    if (poll(waits.data(), waits.size(), 200) < 0 && errno != EINTR) throw std::runtime_error("cannot wait for judges");
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      if (children[i].done || !waits[i].revents) continue;
+      char chunk[65536];
+      const ssize_t n = ::read(children[i].fd, chunk, sizeof chunk);
+      if (n < 0 && errno == EINTR) continue;
+      if (n > 0) {
+        children[i].partial.append(chunk, static_cast<std::size_t>(n));
+        take_lines(children[i], line);
+        continue;
+      }
+      close(children[i].fd);
+      children[i].done = true;
+      --open;
+      int status = 0;
+      while (waitpid(children[i].pid, &status, 0) < 0 && errno == EINTR) {
+      }
+      children[i].pid = -1;
+      all_well = all_well && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+  }
+  return all_well;
+}
+
+int check_load_only(const Options& options, const Candidate& candidate) {
+  std::set<std::string> offered;
+  for (const CandidateVariant& v : candidate.variants) offered.insert(v.slot->id);
+  for (const std::string& note : candidate.notes) std::printf("note: %s\n", note.c_str());
+  if (!options.slots_offered.empty()) {
+    const std::set<std::string> listed(options.slots_offered.begin(), options.slots_offered.end());
+    for (const std::string& s : listed)
+      if (!offered.count(s)) return refuse("the library does not offer " + s + ", which SLOTS lists");
+    for (const std::string& s : offered)
+      if (!listed.count(s)) return refuse("the library offers " + s + ", which SLOTS does not list: it would go unjudged");
+  }
+  std::printf("%s %s: %zu variants of %zu slots\n", candidate.name.c_str(), candidate.version.c_str(),
+              candidate.variants.size(), offered.size());
+  return 0;
+}
+
+// The fault of a library that dies while it is loaded, as the run's only lines.
+void write_load_fault(ResultWriter& writer, const Fault& fault) {
+  RuleRecord rule;
+  rule.subject.rule = "load";
+  rule.verdict = fault.verdict;
+  rule.reason = fault.reason;
+  rule.judged = 1;
+  rule.text = fault.text;
+  writer.line(to_json(rule));
+}
+
+}  // namespace
+
+int check_command(const Options& given) {
+  Options options = given;
+  const auto start = Clock::now();
+  int exit_code = 0;
+  const auto candidate = load_or_refuse(options, exit_code);
+  if (!candidate) return exit_code;
+  if (options.load_only && !candidate->fault) return check_load_only(options, *candidate);
+  std::string why;
+  const std::vector<Unit> units = candidate->fault ? std::vector<Unit>{} : units_of(options, *candidate, why);
+  if (!candidate->fault && units.empty()) return refuse(why);
+
+  if (options.shard >= 0) {
+    ResultWriter writer(options.results_fd);
+    std::vector<Unit> mine;
+    for (std::size_t i = 0; i < units.size(); ++i)
+      if (static_cast<int>(i) % options.shards == options.shard) mine.push_back(units[i]);
+    run_shard(options, *candidate, mine, writer);
+    return 0;
+  }
+
+  std::error_code error;
+  std::filesystem::create_directories(options.report, error);
+  if (error)
+    return refuse("cannot create the report folder " + options.report + " (" + error.message() +
+                  "); name another with --report");
+  const std::string results_path = options.report + "/results.jsonl";
+  if (std::filesystem::exists(results_path))
+    std::filesystem::rename(results_path, options.report + "/results.previous.jsonl", error);
+
+  std::unique_ptr<ResultWriter> writer;
+  try {
+    writer = std::make_unique<ResultWriter>(results_path);
+  } catch (const std::runtime_error& failure) {
+    return refuse(failure.what());
+  }
+  RunResults results;
+  Progress progress(units.size());
+  const auto line = [&](std::string_view text) {
+    writer->raw_line(text);
+    add_line(results, text);
+    progress.line(results);
+  };
+  RunRecord run;
+  run.assay_version = ASSAY_VERSION;
+  run.library = options.library.empty() ? options.worker : options.library;
+  run.library_sha256 = candidate->sha256;
+  run.library_name = candidate->name;
+  run.library_version = candidate->version;
+  std::set<DeviceType> devices;
+  for (const Unit& u : units) devices.insert(u.variant->device);
+  for (const DeviceType d : devices) {
+    try {
+      run.devices.push_back(std::string(name_of(d)) + ": " +
+                            (d == DeviceType::cuda ? make_cuda_memory(options.ordinal)->architecture() : "host model"));
+    } catch (const DeviceError&) {
+      run.devices.push_back(std::string(name_of(d)) + ": absent");
+    }
+  }
+  run.tier = name_of(options.tier);
+  run.isolation = options.in_process ? "in-process" : "trusting";
+  run.seed = options.seed;
+  run.started = now_utc();
+  run.command = command_of(options);
+  line(to_json(run).dump());
+  std::printf("assay %s  %s  tier %s  seed %llu\n", ASSAY_VERSION, run.library.c_str(), run.tier.c_str(),
+              static_cast<unsigned long long>(options.seed));
+  for (const std::string& note : candidate->notes) std::printf("note: %s\n", note.c_str());
+  std::fflush(stdout);
+
+  bool all_well = true;
+  if (candidate->fault) {
+    write_load_fault(*writer, *candidate->fault);
+    RuleRecord rule;
+    rule.subject.rule = "load";
+    rule.verdict = candidate->fault->verdict;
+    rule.reason = candidate->fault->reason;
+    rule.judged = 1;
+    rule.text = candidate->fault->text;
+    results.rules.push_back(rule);
+    std::printf("%s load %s: %s\n", std::string(name_of(rule.verdict)).c_str(),
+                std::string(name_of(rule.reason)).c_str(), rule.text.c_str());
+  } else {
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    const unsigned jobs = std::min<unsigned>(options.jobs ? options.jobs : cores, static_cast<unsigned>(units.size()));
+    struct sigaction action = {};
+    action.sa_handler = on_interrupt;
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+    std::vector<Child> children;
+    for (unsigned i = 0; i < jobs; ++i) children.push_back(start_child(options, static_cast<int>(i), static_cast<int>(jobs)));
+    all_well = run_children(children, line);
+  }
+  progress.end();
+
+  if (!interrupted && all_well) {  // the lines are complete: what they say counts
+    results.has_end = true;
+    results.end = {"PASS", 0, 0, ""};
+  }
+  EndRecord end = conclude(results);
+  end.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (interrupted || !all_well) {
+    end.verdict = "NO_DECISION";
+    end.exit_code = static_cast<int>(interrupted ? ExitCode::no_decision : ExitCode::internal);
+    end.why = interrupted ? "the run was interrupted" : "a judge ended before it had finished";
+  }
+  if (results.has_end) {
+    results.end = end;
+    writer->line(to_json(end));
+  }
+
+  const bool colour = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
+  for (const auto& group : grouped(results)) std::printf("%s\n", failure_text(group, results.run, colour).c_str());
+  std::printf("%s", table(results, colour).c_str());
+  std::ofstream(options.report + "/junit.xml") << junit_xml(results);
+  std::printf("%s%s%s  (%s, %s)\n", end.verdict.c_str(), end.why.empty() ? "" : ": ", end.why.c_str(),
+              results_path.c_str(), (options.report + "/junit.xml").c_str());
+  return end.exit_code;
+}
+
+}  // namespace assay

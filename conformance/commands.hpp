@@ -1,0 +1,26 @@
+// commands.hpp: what the assay program does, one function a subcommand. Each returns the process's exit code and has
+// printed what a person needs to know.
+#pragma once
+
+#include "conformance/candidate.hpp"
+#include "conformance/examiner.hpp"
+#include "conformance/options.hpp"
+
+namespace assay {
+
+int check_command(const Options&);
+int replay_command(const Options&);
+int list_command(const Options&);
+int explain_command(const Options&);
+
+// Bad input: one sentence on standard error, exit code 2.
+int refuse(const std::string& sentence);
+
+// Loads the candidate that the options name. Prints what is wrong with it and sets `exit_code` where it cannot be used.
+[[nodiscard]] std::optional<Candidate> load_or_refuse(const Options&, int& exit_code);
+
+// Units, in catalogue order, that the options select; empty: the sentence says why.
+[[nodiscard]] std::vector<Unit> units_of(const Options&, const Candidate&, std::string& why_none);
+
+
+}  // namespace assay

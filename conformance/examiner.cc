@@ -1,0 +1,374 @@
+#include "conformance/examiner.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "assay/property.hpp"
+#include "harness/case/digest.hpp"
+#include "harness/case/json.hpp"
+#include "harness/drive/drives.hpp"
+#include "harness/shrink/driver.hpp"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+bool reads(const RuleSpec& rule, Drive drive) {
+  return std::find(rule.drives.begin(), rule.drives.end(), drive) != rule.drives.end();
+}
+
+nlohmann::json number_json(double v) {
+  if (std::isfinite(v)) return v;
+  return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
+}
+
+std::string one_line(const Trial& t) {
+  std::string text = std::string(name_of(t.part.drive)) + ": ";
+  for (std::size_t i = 0; i < t.part.cases.size(); ++i) text += (i ? " | " : "") + describe(t.part.cases[i]);
+  for (const TrialPart& p : t.history) {
+    text += "; after " + std::string(name_of(p.drive)) + ": ";
+    for (std::size_t i = 0; i < p.cases.size(); ++i) text += (i ? " | " : "") + describe(p.cases[i]);
+  }
+  return text;
+}
+
+// What a rule made of one trial, kept instead of the observation.
+struct Kept {
+  Judgement judgement;
+  Drive drive = Drive::eager;
+};
+
+}  // namespace
+
+Subject subject_of(const Unit& unit) {
+  return {unit.variant->slot->id, unit.variant->info.id, std::string(name_of(unit.variant->device)),
+          std::string(name_of(unit.dtype)), ""};
+}
+
+struct Examiner::Finding {
+  Trial trial;
+  Judgement judgement;
+  std::vector<TrialPart> history;   // of the worker that it happened in
+  std::int64_t cases_until_caught = 0;
+};
+
+struct Examiner::UnitState {
+  std::vector<const RuleSpec*> rules;                       // that apply and whose flags fit
+  std::unordered_map<std::string, std::map<std::string, Kept>> seen;  // case -> rule -> worst judgement
+  std::map<std::string, Finding> failing;                   // by rule
+  std::vector<Trial> shrunk;                                // of this unit's slot
+  std::int64_t distinct = 0, outside = 0, outside_by_words = 0;
+  std::int64_t observed = 0;                                // cases that ran
+  std::map<std::string, std::vector<std::string>> warnings; // by rule
+  bool corpus_done = false;
+};
+
+Examiner::Examiner(ExaminerConfig config, Bench& bench, ResultWriter& writer)
+    : config_(std::move(config)), bench_(bench), writer_(writer) {}
+Examiner::~Examiner() = default;
+
+Examiner::UnitState& Examiner::state_of(const Unit& unit) {
+  const Subject s = subject_of(unit);
+  auto& state = units_[s.slot + "/" + s.variant + "/" + s.device + "/" + s.dtype];
+  if (!state) {
+    state = std::make_unique<UnitState>();
+    for (const RuleSpec* rule : config_.rules)
+      if (applies(*rule, *unit.variant->slot, unit.variant->device) &&
+          (unit.variant->info.flags & rule->needs_flags) == rule->needs_flags &&
+          !(unit.variant->info.flags & rule->excused_by_flags))
+        state->rules.push_back(rule);
+  }
+  return *state;
+}
+
+// Infrastructure gets second chances in fresh workers; trusted code that dies twice was corrupted by the candidate.
+Observation Examiner::observe_patiently(const Trial& trial) {
+  Observation seen = observe(bench_, trial, config_.tier);
+  for (int again = 0; again < 2 && seen.fault && seen.fault->verdict == Verdict::no_decision; ++again) {
+    const Reason before = seen.fault->reason;
+    bench_.retire_worker();
+    seen = observe(bench_, trial, config_.tier);
+    if (again == 1 && before == Reason::harness && seen.fault && seen.fault->reason == Reason::harness) {
+      seen.fault->verdict = Verdict::fail;
+      seen.fault->reason = Reason::corrupts_worker;
+      seen.fault->text = "trusted code of the worker dies after this call, in two fresh workers: " + seen.fault->text;
+    }
+  }
+  return seen;
+}
+
+void Examiner::record(const Unit& unit, UnitState& state, const Observation& seen, double ms) {
+  TrialRecord line;
+  line.subject = subject_of(unit);
+  line.drive = name_of(seen.trial.part.drive);
+  line.trial_digest = digest(seen.trial).substr(0, 16);
+  line.milliseconds = ms;
+  auto& kept = state.seen[describe(seen.trial.part.cases.front())];
+  const bool ends_all = seen.trial.part.drive == Drive::eager && seen.fault && seen.fault->verdict == Verdict::fail;
+  for (const RuleSpec* rule : state.rules) {
+    // A call that cannot even be made plainly fails whatever would be asked of it next.
+    if (!reads(*rule, seen.trial.part.drive) && !ends_all) continue;
+    Judgement j = judge(*rule, seen);
+    line.judgements.emplace_back(rule->id, j.verdict);
+    if (!j.warning.empty()) state.warnings[rule->id].push_back(j.warning);
+    if (j.verdict == Verdict::fail && !state.failing.count(rule->id)) {
+      std::vector<TrialPart> history = bench_.history();
+      if (!history.empty() && history.back() == seen.trial.part) history.pop_back();
+      state.failing[rule->id] = {seen.trial, j, std::move(history), state.observed};
+    }
+    const auto rank = [](const Judgement& x) {
+      return x.verdict == Verdict::fail ? 4 : x.verdict == Verdict::no_decision ? 3 : x.verdict == Verdict::pass ? 2 : 1;
+    };
+    auto [at, fresh] = kept.try_emplace(rule->id, Kept{j, seen.trial.part.drive});
+    if (!fresh && rank(j) > rank(at->second.judgement)) {
+      j.evidence = j.evidence || at->second.judgement.evidence;
+      at->second = Kept{std::move(j), seen.trial.part.drive};
+    } else if (!fresh) {
+      at->second.judgement.evidence = at->second.judgement.evidence || j.evidence;
+    }
+  }
+  writer_.line(to_json(line));
+}
+
+void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
+  ++state.observed;
+  bench_.use(*unit.variant->slot, unit.variant->info);
+  for (std::size_t d = 0; d < kDrives; ++d) {
+    const Drive drive = static_cast<Drive>(d);
+    // Nobody left to read it: not asked for, or all its readers have failed already.
+    if (std::none_of(state.rules.begin(), state.rules.end(), [&](const RuleSpec* rule) {
+          return reads(*rule, drive) && !state.failing.count(rule->id);
+        }))
+      continue;
+    if (captures(drive) && !unit.variant->info.graph_safe()) continue;
+    Trial trial;
+    trial.variant = unit.variant->info.id;
+    trial.device = unit.variant->device;
+    trial.part.drive = drive;
+    trial.part.cases.push_back(c);
+    if (cases_of(drive) == 2) {
+      Case second = companion(*unit.variant->slot, c, drive, config_.tier);
+      if (!match(unit.variant->domain,
+                 descriptor_of(*unit.variant->slot, second, config_.architecture, captures(drive)))
+               .accepted()) {
+        second = c;  // the companion left the domain: the same sizes with other values
+        second.seed = derive_key(c.seed, "companion in domain") >> 16;
+      }
+      trial.part.cases.push_back(std::move(second));
+    }
+    if (!fits(*unit.variant->slot, trial.part)) continue;
+    const auto start = Clock::now();
+    const Observation seen = observe_patiently(trial);
+    record(unit, state, seen, 1e3 * seconds_since(start));
+    if (drive == Drive::eager && seen.fault && seen.fault->verdict == Verdict::fail) return;
+  }
+}
+
+// False: the rule fails on this case.
+bool Examiner::consider(const Unit& unit, UnitState& state, const Case& c, const RuleSpec& rule) {
+  const std::string key = describe(c);
+  auto known = state.seen.find(key);
+  if (known == state.seen.end()) {
+    ++state.distinct;
+    const Match m = match(unit.variant->domain, descriptor_of(*unit.variant->slot, c, config_.architecture, false));
+    if (!m.accepted()) {
+      ++state.outside;
+      state.outside_by_words += std::all_of(m.mismatches.begin(), m.mismatches.end(), [](const Mismatch& x) {
+        return kind_of_field(x.field) == FieldKind::context;
+      });
+      state.seen[key];
+      return true;
+    }
+    observe_case(unit, state, c);
+    known = state.seen.find(key);
+    if (known == state.seen.end()) return true;
+  }
+  const auto kept = known->second.find(rule.id);
+  return kept == known->second.end() || kept->second.judgement.verdict != Verdict::fail;
+}
+
+std::vector<Trial> Examiner::corpus_of(const Unit& unit) {
+  std::vector<Trial> trials;
+  if (config_.corpus.empty() || !std::filesystem::is_directory(config_.corpus)) return trials;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(config_.corpus))
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& path : files) {
+    std::ifstream file(path);
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    Trial t = trial_from_json(parse_strict(text, path.string()));
+    const Case& c = t.part.cases.front();
+    if (c.slot != unit.variant->slot->id || c.dtype != unit.dtype || t.device != unit.variant->device) continue;
+    t.variant = unit.variant->info.id;
+    trials.push_back(std::move(t));
+  }
+  return trials;
+}
+
+FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpec& rule, const Finding& finding) {
+  const auto start = Clock::now();
+  bench_.use(*unit.variant->slot, unit.variant->info);
+  bench_.set_shrinking(true);
+  std::string output;
+  const auto evaluate = [&](const Trial& t, ShrinkDriver::Worker worker) {
+    if (worker == ShrinkDriver::Worker::fresh) bench_.retire_worker();
+    for (const Case& c : t.part.cases)
+      if (!match(unit.variant->domain, descriptor_of(*unit.variant->slot, c, config_.architecture, false)).accepted())
+        return not_applicable();
+    if (!fits(*unit.variant->slot, t.part)) return not_applicable();
+    const Observation seen = observe(bench_, t, config_.tier);
+    Judgement j = judge(rule, seen);
+    if (j.verdict == Verdict::fail) output = bench_.worker_output();
+    return j;
+  };
+  ShrinkDriver driver(*unit.variant->slot, evaluate, [start] { return seconds_since(start); });
+  const ShrinkOutcome outcome = driver.shrink(finding.trial, finding.judgement, finding.history, state.shrunk);
+  bench_.set_shrinking(false);
+  bench_.retire_worker();
+  if (std::find(state.shrunk.begin(), state.shrunk.end(), outcome.trial) == state.shrunk.end())
+    state.shrunk.push_back(outcome.trial);
+
+  FailureRecord f;
+  f.subject = subject_of(unit);
+  f.subject.rule = rule.id;
+  const Judgement& j = outcome.judgement;
+  f.reason = j.reason;
+  f.text = j.text;
+  f.label = j.label;
+  f.pattern = j.pattern;
+  f.bound = j.bound;
+  for (const WorstCell& cell : j.worst)
+    f.worst.push_back({{"where", cell.where},
+                       {"actual", number_json(cell.actual)},
+                       {"expected", number_json(cell.expected)},
+                       {"bound", number_json(cell.bound)}});
+  f.trial = to_json(outcome.trial);
+  f.trial_text = one_line(outcome.trial);
+  f.cases_until_caught = finding.cases_until_caught;
+  f.shrink_runs = outcome.runs;
+  f.seconds_until_shrunk = seconds_since(start);
+  f.minimal = outcome.minimal;
+  f.confirmed = outcome.confirmed;
+  f.worker_output = output.size() > 2000 ? output.substr(output.size() - 2000) : output;
+  const std::string text = canonical(f.trial) + "\n";
+  const std::string name = f.subject.slot + "-" + f.subject.dtype + "-" + sha256_hex(text).substr(0, 12) + ".json";
+  for (const std::string& folder : {config_.trial_folder, config_.corpus}) {
+    if (folder.empty()) continue;
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + "/" + name) << text;
+  }
+  if (!config_.trial_folder.empty()) {
+    f.trial_file = config_.trial_folder + "/" + name;
+    f.replay = "assay replay " + f.trial_file + config_.replay_suffix + " --rule " + rule.id;
+  }
+  return f;
+}
+
+RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
+  RuleRecord result;
+  result.subject = subject_of(unit);
+  result.subject.rule = rule.id;
+  UnitState& state = state_of(unit);
+  const auto done = [&] {
+    writer_.line(to_json(result));
+    return result;
+  };
+  const VariantInfo& info = unit.variant->info;
+  if (rule.id == "graph.declared" && !info.graph_safe()) {
+    result.verdict = Verdict::numerical_pass;
+    result.reason = Reason::no_graph_proof;
+    result.text = "the variant does not declare GRAPH_SAFE: there is no graph proof";
+    return done();
+  }
+  if (std::find(state.rules.begin(), state.rules.end(), &rule) == state.rules.end()) {
+    result.verdict = Verdict::not_applicable;
+    result.reason = Reason::undeclared;
+    result.text = "the rule does not apply to this slot, device or the variant's flags";
+    return done();
+  }
+  if (!state.corpus_done) {
+    state.corpus_done = true;
+    bench_.use(*unit.variant->slot, info);
+    for (const Trial& t : corpus_of(unit)) {
+      const auto start = Clock::now();
+      record(unit, state, observe_patiently(t), 1e3 * seconds_since(start));
+    }
+  }
+  bool failed = state.failing.count(rule.id) != 0;  // in the corpus
+  std::vector<const Case*> judged;
+  if (!failed) {
+    const std::uint64_t seed = derive_key(config_.seed, info.id);
+    const PropertyResult property =
+        for_all_cases(*unit.variant->slot, unit.dtype, config_.tier, seed,
+                      [&](const Case& c) { return consider(unit, state, c, rule); });
+    failed = property.falsified.has_value();
+    if (!property.error.empty()) {
+      result.verdict = Verdict::no_decision;
+      result.reason = Reason::harness;
+      result.text = property.error;
+      return done();
+    }
+  }
+  std::string undecided;
+  for (const auto& [key, rules] : state.seen) {
+    const auto kept = rules.find(rule.id);
+    if (kept == rules.end() || kept->second.judgement.verdict == Verdict::not_applicable) continue;
+    ++result.judged;
+    result.evidence += kept->second.judgement.evidence;
+    if (kept->second.judgement.verdict == Verdict::no_decision) undecided = kept->second.judgement.text;
+  }
+  result.warnings = state.warnings[rule.id];
+  if (failed) {
+    result.verdict = Verdict::fail;
+    const Finding finding = state.failing.at(rule.id);
+    const FailureRecord failure = shrink(unit, state, rule, finding);
+    result.reason = failure.reason;
+    result.text = failure.text;
+    if (failure.confirmed.rfind("flaky", 0) == 0) result.reason = Reason::flaky;
+    writer_.line(to_json(failure));
+    return done();
+  }
+  if (!undecided.empty()) {
+    result.verdict = Verdict::no_decision;
+    result.reason = Reason::harness;
+    result.text = undecided;
+  } else if (result.judged == 0 && state.distinct > 0 && state.outside == state.distinct) {
+    const bool context = state.outside_by_words == state.outside;
+    result.verdict = context ? Verdict::not_applicable : Verdict::no_decision;
+    result.reason = context ? Reason::outside_domain : Reason::no_case;
+    result.text = context ? "the variant's domain excludes this dtype or architecture"
+                          : "no generated case lies inside the variant's domain: widen it, or try --tier full";
+  } else if (result.judged == 0) {
+    result.verdict = Verdict::not_applicable;
+    result.reason = Reason::no_case;
+    result.text = "the slot has nothing that this rule asks about";
+  } else if (result.evidence == 0) {
+    result.verdict = Verdict::vacuous;
+    result.reason = Reason::vacuous;
+    result.text = "no informative case was drawn";
+  }
+  return done();
+}
+
+void Examiner::finish(const Unit& unit) {
+  UnitState& state = state_of(unit);
+  CasesRecord line;
+  line.subject = subject_of(unit);
+  line.distinct = state.distinct;
+  line.outside_domain = state.outside;
+  writer_.line(to_json(line));
+  const Subject s = line.subject;
+  units_.erase(s.slot + "/" + s.variant + "/" + s.device + "/" + s.dtype);
+}
+
+}  // namespace assay

@@ -1,0 +1,70 @@
+// examiner.hpp: runs every rule over the generated cases of one unit (slot, variant, device, dtype), sharing runs.
+//
+// Promises: an observation is made once and judged by every selected rule that reads its drive; no tensor outlives its
+// trial. A rule that failed is shrunk once, with what other rules' failures shrank to tried first. Each trial's line is
+// written before the next trial begins.
+// Who calls it: property_tests.cc (one GoogleTest case a slot and rule), replay.cc.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "assay/rule.hpp"
+#include "conformance/candidate.hpp"
+#include "harness/drive/bench.hpp"
+#include "harness/result/records.hpp"
+#include "harness/result/writer.hpp"
+
+namespace assay {
+
+struct Unit {
+  const CandidateVariant* variant = nullptr;
+  DType dtype = DType::f32;
+};
+
+struct ExaminerConfig {
+  Tier tier = Tier::quick;
+  std::uint64_t seed = 0;
+  std::vector<const RuleSpec*> rules;      // selected
+  std::string trial_folder;                // where shrunk trials are written; empty: nowhere
+  std::string corpus;                      // folder of counterexamples; empty: none
+  std::string replay_suffix;               // " --library ./lib.so"
+  std::string architecture = "cpu";
+};
+
+class Examiner {
+ public:
+  Examiner(ExaminerConfig, Bench&, ResultWriter&);
+  ~Examiner();
+
+  // The property of one rule on one unit; writes its rule line, and a failure line where it fails.
+  RuleRecord examine(const Unit&, const RuleSpec&);
+  // Once a unit, after its last rule.
+  void finish(const Unit&);
+
+ private:
+  struct UnitState;
+  struct Finding;
+
+  UnitState& state_of(const Unit&);
+  bool consider(const Unit&, UnitState&, const Case&, const RuleSpec&);
+  void observe_case(const Unit&, UnitState&, const Case&);
+  Observation observe_patiently(const Trial&);
+  void record(const Unit&, UnitState&, const Observation&, double ms);
+  FailureRecord shrink(const Unit&, UnitState&, const RuleSpec&, const Finding&);
+  std::vector<Trial> corpus_of(const Unit&);
+
+  ExaminerConfig config_;
+  Bench& bench_;
+  ResultWriter& writer_;
+  std::map<std::string, std::unique_ptr<UnitState>> units_;
+};
+
+[[nodiscard]] Subject subject_of(const Unit&);
+
+}  // namespace assay

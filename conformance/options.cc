@@ -1,0 +1,114 @@
+#include "conformance/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <random>
+
+#include "harness/result/verdict.hpp"
+
+namespace assay {
+namespace {
+
+template <class T>
+CLI::Validator named(T (*read)(std::string_view), const char* what) {
+  return CLI::Validator(
+      [read, what](std::string& text) -> std::string {
+        try {
+          (void)read(text);
+          return {};
+        } catch (const std::exception&) {
+          return "'" + text + "' is no " + what;
+        }
+      },
+      what);
+}
+
+}  // namespace
+
+ParseOutcome parse_options(int argc, char** argv) {
+  ParseOutcome outcome;
+  Options& o = outcome.options;
+  CLI::App app{"assay: does a kernel library honour its slots' contracts?"};
+  app.set_version_flag("--version", std::string("assay " ASSAY_VERSION));
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  assay check ./libmine.so                      judge every slot that it offers\n"
+      "  assay check ./libmine.so --slot norm.rmsnorm --dtype bf16 --seed random\n"
+      "  assay replay assay-report/trials/x.json --library ./libmine.so\n"
+      "  assay explain write.every_cell\n"
+      "Exit codes: 0 PASS, 1 FAIL, 2 bad input, 3 NO_DECISION, 4 internal error.");
+
+  std::vector<std::string> devices, dtypes;
+  std::string tier = "quick", seed = "0";
+  const auto common = [&](CLI::App* sub) {
+    sub->add_option("--worker", o.worker, "worker program; one that assay_add_candidate built holds its candidate");
+    sub->add_option("--device-ordinal", o.ordinal, "which CUDA device")->check(CLI::NonNegativeNumber);
+    sub->add_flag("--in-process", o.in_process, "judge and candidate in one process, for debuggers; never evidence");
+    sub->add_option("--rule", o.rules, "only these rules");
+  };
+  CLI::App* check = app.add_subcommand("check", "judge a candidate library");
+  check->add_option("library", o.library, "the candidate's shared library");
+  check->add_option("--slot", o.slots, "only these slots");
+  check->add_option("--variant", o.variants, "only these variants");
+  check->add_option("--device", devices, "host, cuda; default: what the library declares")
+      ->check(named(device_from, "device (host, cuda)"));
+  check->add_option("--dtype", dtypes, "bf16, fp16, fp32; default: all three")
+      ->check(named(dtype_from, "dtype (bf16, fp16, fp32)"));
+  check->add_option("--tier", tier, "quick, full or gate: how much is tried")
+      ->check(named(tier_from, "tier (quick, full, gate)"));
+  check->add_option("--seed", seed, "a number, or random");
+  check->add_option("--jobs", o.jobs, "judges at once; default: one a core");
+  check->add_option("--report", o.report, "folder for results.jsonl, junit.xml and trials")->capture_default_str();
+  check->add_option("--corpus", o.corpus, "folder of counterexamples: tried first, and added to");
+  check->add_flag("--load-only", o.load_only, "only load the library and check its table");
+  check->add_option("--offers", o.slots_offered, "with --load-only: fail unless exactly these slots are offered");
+  check->add_option("--shard", o.shard)->group("");
+  check->add_option("--shards", o.shards)->group("");
+  check->add_option("--results-fd", o.results_fd)->group("");
+  common(check);
+  CLI::App* replay = app.add_subcommand("replay", "run one trial again, in a fresh worker");
+  replay->add_option("trial", o.trial, "a trial file that a check wrote")->required();
+  replay->add_option("--library", o.library, "the candidate's shared library");
+  common(replay);
+  CLI::App* list = app.add_subcommand("list", "list slots, rules or a library's variants");
+  list->add_option("what", o.topic, "slots, rules or variants")
+      ->required()
+      ->check(CLI::IsMember({"slots", "rules", "variants"}));
+  list->add_option("library", o.library, "the candidate's shared library (variants)");
+  list->add_option("--worker", o.worker)->group("");
+  CLI::App* explain = app.add_subcommand("explain", "what a rule or a slot demands, and how it is made visible");
+  explain->add_option("name", o.topic, "an id, as `assay list rules` and `assay list slots` print them")->required();
+
+  try {
+    app.parse(argc, argv);
+    if (seed == "random") {
+      std::random_device entropy;
+      o.seed = (static_cast<std::uint64_t>(entropy()) << 32 | entropy()) >> 1;
+    } else {
+      std::size_t end = 0;
+      try {
+        o.seed = std::stoull(seed, &end, 0);
+      } catch (const std::exception&) {
+        end = 0;
+      }
+      if (seed.empty() || end != seed.size() || seed[0] == '-')
+        throw CLI::ValidationError("--seed", "'" + seed + "' is neither a number nor random");
+    }
+  } catch (const CLI::ParseError& error) {
+    outcome.done = true;
+    const int code = app.exit(error);
+    outcome.exit_code = code == 0 ? 0 : static_cast<int>(ExitCode::bad_input);
+    return outcome;
+  }
+  for (const std::string& d : devices) o.devices.push_back(device_from(d));
+  for (const std::string& d : dtypes) o.dtypes.push_back(dtype_from(d));
+  o.tier = tier_from(tier);
+  o.command = check->parsed()     ? Options::Command::check
+              : replay->parsed()  ? Options::Command::replay
+              : list->parsed()    ? Options::Command::list
+                                  : Options::Command::explain;
+  return outcome;
+}
+
+}  // namespace assay

@@ -1,0 +1,45 @@
+// options.hpp: what `assay check` and its sisters were asked to do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "assay/slot.hpp"
+
+namespace assay {
+
+struct Options {
+  enum class Command : std::uint8_t { check, replay, list, explain } command = Command::check;
+
+  std::string library;                   // path; empty with --worker: the candidate linked into that worker
+  std::string worker;                    // path of the worker program
+  std::vector<std::string> slots, rules; // filters; empty: all
+  std::vector<DeviceType> devices;       // empty: every one that the library declares
+  std::vector<DType> dtypes;             // empty: bf16, fp16, fp32
+  std::vector<std::string> variants;     // filter by id; empty: all
+  std::vector<std::string> slots_offered;  // --offers: the load check of assay_add_candidate
+  Tier tier = Tier::quick;
+  std::uint64_t seed = 0;
+  unsigned jobs = 0;                     // 0: one a core, at most one a unit
+  std::string report = "assay-report";
+  std::string corpus;                    // empty: none
+  bool in_process = false, load_only = false;
+  int ordinal = 0;                       // CUDA device
+
+  std::string trial;                     // replay
+  std::string topic;                     // list: slots, rules, variants; explain: a rule
+
+  // Internal: one shard of a run, writing result lines to a descriptor.
+  int shard = -1, shards = 0, results_fd = -1;
+};
+
+struct ParseOutcome {
+  Options options;
+  bool done = false;                     // help or version was printed, or the arguments are bad
+  int exit_code = 0;
+};
+
+[[nodiscard]] ParseOutcome parse_options(int argc, char** argv);
+
+}  // namespace assay

@@ -1,0 +1,129 @@
+#include "conformance/rules/judging.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <sstream>
+
+#include "harness/compare/comparators.hpp"
+#include "harness/tensor/cells.hpp"
+
+namespace assay::judging {
+namespace {
+
+std::string number(double value) {
+  std::ostringstream text;
+  text.precision(6);
+  text << value;
+  return text.str();
+}
+
+Judgement describe(const Comparison& comparison, const OutputSeen& out, const std::string& label, Reason reason) {
+  Judgement j = fail(reason, out.spec->name + ": " + comparison.reason, label);
+  j.pattern = comparison.pattern;
+  for (const WrongCell& cell : comparison.worst)
+    j.worst.push_back({out.spec->name + describe_index(out.actual.view().shape, cell.cell), cell.actual, cell.expected,
+                       cell.bound});
+  return j;
+}
+
+}  // namespace
+
+std::optional<Judgement> mismatch(const Observation& seen, const CallSeen& call, Reason reason) {
+  if (!call.reference || call.outputs.empty()) return std::nullopt;
+  const DType run = call.c.dtype;
+  const Tolerance tolerance = tolerance_for(run);
+  for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    const OutputSeen& out = call.outputs[i];
+    if (i >= call.reference->outputs.size()) break;
+    const Comparison c =
+        compare(seen.slot->comparator, tolerance, out.actual.view(), call.reference->outputs[i].expected.view());
+    if (c.fault == CaseFault::expected_not_finite) {
+      Judgement j;
+      j.verdict = Verdict::no_decision;
+      j.reason = Reason::harness;
+      j.text = "the reference is not finite: " + c.reason;
+      return j;
+    }
+    if (c.passed || c.fault != CaseFault::none) continue;
+    Judgement j = describe(c, out, call.label, reason);
+    j.bound = "|actual - expected| <= " + number(tolerance.atol) + " + " + number(tolerance.rtol) +
+              " * |expected|, the tolerance of " + std::string(name_of(run)) + " runs; " +
+              std::string(name_of(seen.slot->comparator.mode)) + ", floor " + number(seen.slot->comparator.floor);
+    return j;
+  }
+  return std::nullopt;
+}
+
+std::optional<Judgement> any_mismatch(const Observation& seen, Reason reason) {
+  for (const CallSeen& call : seen.calls)
+    if (auto found = mismatch(seen, call, reason)) return found;
+  return std::nullopt;
+}
+
+std::string bitwise_difference(const Tensor& a, const Tensor& b) {
+  const TensorView &x = a.view(), &y = b.view();
+  if (x.shape != y.shape || x.dtype != y.dtype) return "another shape";
+  const std::size_t size = size_of(x.dtype);
+  const auto* p = static_cast<const std::byte*>(x.data);
+  const auto* q = static_cast<const std::byte*>(y.data);
+  if (std::memcmp(p, q, static_cast<std::size_t>(x.size()) * size) == 0) return {};
+  std::vector<std::int64_t> cells;
+  std::int64_t total = 0;
+  for (std::int64_t i = 0; i < x.size(); ++i)
+    if (std::memcmp(p + static_cast<std::size_t>(i) * size, q + static_cast<std::size_t>(i) * size, size) != 0) {
+      ++total;
+      if (cells.size() < most_described_cells) cells.push_back(i);
+    }
+  return std::to_string(total) + " cells differ, " + describe_cells(x.shape, cells, total) + "; first " +
+         describe_index(x.shape, cells.front()) + ": " + number(value_at(p, x.dtype, cells.front())) + " and " +
+         number(value_at(q, x.dtype, cells.front()));
+}
+
+std::optional<Judgement> differ(const Observation& seen, const OutputSeen& a, const Tensor& b, Reason reason,
+                                const std::string& label) {
+  if (seen.variant.deterministic()) {
+    if (auto text = bitwise_difference(a.actual, b); !text.empty())
+      return fail(reason, a.spec->name + ": " + text + " (the variant says DETERMINISTIC: bitwise)", label);
+    return std::nullopt;
+  }
+  const Tensor other = to_f64(b.view());
+  // Two right results may lie on opposite sides of the expected value.
+  Tolerance twice = tolerance_for(seen.trial.part.cases[0].dtype);
+  twice.atol *= 2;
+  twice.rtol *= 2;
+  const Comparison c = compare(seen.slot->comparator, twice, a.actual.view(), other.view());
+  if (c.passed || c.fault == CaseFault::vacuous) return std::nullopt;
+  if (c.fault == CaseFault::expected_not_finite) return fail(reason, a.spec->name + ": not finite", label);
+  return describe(c, a, label, reason);
+}
+
+std::optional<Judgement> unwritten(const CallSeen& call) {
+  for (const OutputSeen& out : call.outputs) {
+    if (!out.poison.count) continue;
+    Judgement j = fail(Reason::unwritten,
+                       std::to_string(out.poison.count) + " of " + std::to_string(out.actual.size()) + " cells of " +
+                           out.spec->name + " still hold what the output was poisoned with",
+                       call.label);
+    j.pattern = describe_cells(out.actual.view().shape, out.poison.cells, out.poison.count);
+    return j;
+  }
+  return std::nullopt;
+}
+
+Tensor rows_of(const Tensor& tensor, std::int64_t rows, const std::vector<std::int64_t>& which) {
+  const std::int64_t each = rows ? tensor.size() / rows : 0;
+  Tensor taken({static_cast<std::int64_t>(which.size()), each}, tensor.view().dtype);
+  const std::size_t bytes = static_cast<std::size_t>(each) * size_of(tensor.view().dtype);
+  for (std::size_t i = 0; i < which.size(); ++i)
+    std::memcpy(static_cast<std::byte*>(taken.view().data) + i * bytes,
+                static_cast<const std::byte*>(tensor.view().data) + static_cast<std::size_t>(which[i]) * bytes, bytes);
+  return taken;
+}
+
+bool informative(const Observation& seen) {
+  for (const CallSeen& call : seen.calls)
+    if (call.informative && call.reference) return true;
+  return false;
+}
+
+}  // namespace assay::judging

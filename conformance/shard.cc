@@ -1,0 +1,132 @@
+#include "conformance/shard.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "conformance/installation.hpp"
+#include "harness/device/memory.hpp"
+
+namespace assay {
+namespace {
+
+// What one device's units share.
+struct Judge {
+  std::unique_ptr<MemoryDomain> domain;
+  std::unique_ptr<Bench> bench;
+  std::unique_ptr<Examiner> examiner;
+  std::string absent;  // why there is no such device
+};
+
+struct Context {
+  const Options& options;
+  std::vector<Unit> units;
+  ResultWriter& writer;
+  ReferenceModule references;
+  std::map<DeviceType, Judge> judges;
+  std::vector<const RuleSpec*> rules;
+
+  Judge& judge(DeviceType device) {
+    Judge& j = judges[device];
+    if (j.bench || !j.absent.empty()) return j;
+    try {
+      j.domain = device == DeviceType::cuda ? make_cuda_memory(options.ordinal) : make_host_memory();
+    } catch (const DeviceError& error) {
+      j.absent = error.what();
+      return j;
+    }
+    BenchConfig config;
+    config.worker.worker = options.worker.empty() ? worker_path() : options.worker;
+    config.worker.library = options.library;
+    config.worker.device = device;
+    config.worker.ordinal = options.ordinal;
+    config.worker.in_process = options.in_process;
+#ifndef ASSAY_NO_REFUSALS
+    config.worker.data_limit = 2ULL << 30;
+#endif
+    j.bench = std::make_unique<Bench>(config, *j.domain, references);
+    ExaminerConfig examine;
+    examine.tier = options.tier;
+    examine.seed = options.seed;
+    examine.rules = rules;
+    examine.trial_folder = options.report.empty() ? "" : options.report + "/trials";
+    examine.corpus = options.corpus;
+    if (!options.library.empty()) examine.replay_suffix += " --library " + options.library;
+    if (!options.worker.empty()) examine.replay_suffix += " --worker " + options.worker;
+    examine.architecture = device == DeviceType::cuda ? j.domain->architecture() : "cpu";
+    j.examiner = std::make_unique<Examiner>(examine, *j.bench, writer);
+    return j;
+  }
+};
+
+// One slot and one rule over all units of the slot. The verdict that counts is in the lines it writes; GoogleTest's is
+// the same for those who read GoogleTest.
+class RuleTest : public testing::Test {
+ public:
+  RuleTest(Context& context, const SlotSpec& slot, const RuleSpec& rule) : context_(context), slot_(slot), rule_(rule) {}
+
+  void TestBody() override {
+    bool judged = false;
+    for (const Unit& unit : context_.units) {
+      if (unit.variant->slot != &slot_) continue;
+      Judge& judge = context_.judge(unit.variant->device);
+      RuleRecord record;
+      if (!judge.examiner) {
+        record.subject = subject_of(unit);
+        record.subject.rule = rule_.id;
+        record.verdict = Verdict::no_decision;
+        record.reason = Reason::no_device;
+        record.text = judge.absent;
+        context_.writer.line(to_json(record));
+      } else {
+        try {
+          record = judge.examiner->examine(unit, rule_);
+        } catch (const DeviceError& error) {
+          record.subject = subject_of(unit);
+          record.subject.rule = rule_.id;
+          record.verdict = Verdict::no_decision;
+          record.reason = Reason::no_device;
+          record.text = error.what();
+          context_.writer.line(to_json(record));
+        }
+      }
+      const std::string whose = record.subject.variant + " " + record.subject.device + " " + record.subject.dtype;
+      if (record.verdict == Verdict::fail || record.verdict == Verdict::no_decision || record.verdict == Verdict::vacuous)
+        ADD_FAILURE() << whose << ": " << name_of(record.verdict) << " " << name_of(record.reason) << ": " << record.text;
+      judged = judged || record.verdict != Verdict::not_applicable;
+    }
+    if (!judged && !HasFailure()) GTEST_SKIP() << "not applicable";
+  }
+
+ private:
+  Context& context_;
+  const SlotSpec& slot_;
+  const RuleSpec& rule_;
+};
+
+}  // namespace
+
+void run_shard(const Options& options, const Candidate&, const std::vector<Unit>& units, ResultWriter& writer) {
+  Context context{options, units, writer, ReferenceModule(reference_path()), {}, {}};
+  for (const RuleSpec* rule : rule_catalogue())
+    if (options.rules.empty() || std::find(options.rules.begin(), options.rules.end(), rule->id) != options.rules.end())
+      context.rules.push_back(rule);
+  for (const SlotSpec* slot : slot_catalogue()) {
+    if (std::none_of(units.begin(), units.end(), [&](const Unit& u) { return u.variant->slot == slot; })) continue;
+    for (const RuleSpec* rule : context.rules)
+      testing::RegisterTest(slot->id.c_str(), rule->id.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                            [&context, slot, rule]() -> RuleTest* { return new RuleTest(context, *slot, *rule); });
+  }
+  // Arguments are the program's own; GoogleTest gets none, and its printer would drown the report.
+  int argc = 1;
+  char name[] = "assay";
+  char* argv[] = {name, nullptr};
+  testing::InitGoogleTest(&argc, argv);
+  auto& listeners = testing::UnitTest::GetInstance()->listeners();
+  delete listeners.Release(listeners.default_result_printer());
+  [[maybe_unused]] const int by_googletest = RUN_ALL_TESTS();  // the lines decide
+  for (const Unit& unit : units)
+    if (auto& judge = context.judges[unit.variant->device]; judge.examiner) judge.examiner->finish(unit);
+}
+
+}  // namespace assay

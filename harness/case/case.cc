@@ -1,0 +1,167 @@
+#include "harness/case/case.hpp"
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "harness/case/digest.hpp"
+#include "harness/case/json.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, kDrives> kDriveNames{
+    "eager",         "two_poisons",  "relocated",  "guard_pages",    "garbage",            "variation", "repeat_under_load",
+    "late_producer", "held_stream",  "two_streams", "capture_replay", "interleaved_graphs", "regrow",    "many_replays"};
+
+[[noreturn]] void refuse(const std::string& why) { throw std::invalid_argument(why); }
+
+const json& member(const json& object, const char* name) {
+  if (!object.is_object() || !object.contains(name)) refuse(std::string("the field '") + name + "' is missing");
+  return object.at(name);
+}
+
+template <class T>
+T read(const json& object, const char* name) {
+  const json& value = member(object, name);
+  const auto wrong = [&](const char* what) { refuse(std::string("the field '") + name + "' is not " + what); };
+  if constexpr (std::is_same_v<T, std::string>) {
+    if (!value.is_string()) wrong("a text");
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (!value.is_boolean()) wrong("true or false");
+  } else {
+    if (!value.is_number_integer()) wrong("an integer");
+    if (std::is_unsigned_v<T> && value.is_number_integer() && !value.is_number_unsigned()) wrong("an integer from 0 on");
+  }
+  return value.get<T>();
+}
+
+const json& object_of(const json& parent, const char* name) {
+  const json& value = member(parent, name);
+  if (!value.is_object()) refuse(std::string("the field '") + name + "' is not an object");
+  return value;
+}
+
+const json& list_of(const json& parent, const char* name, std::size_t most) {
+  const json& value = member(parent, name);
+  if (!value.is_array() || value.size() > most)
+    refuse(std::string("the field '") + name + "' is not a list of at most " + std::to_string(most));
+  return value;
+}
+
+json to_json(const TrialPart& part) {
+  json cases = json::array();
+  for (const Case& c : part.cases) cases.push_back(assay::to_json(c));
+  return {{"drive", name_of(part.drive)}, {"cases", std::move(cases)}};
+}
+
+TrialPart part_from_json(const json& j) {
+  TrialPart part;
+  part.drive = drive_from(read<std::string>(j, "drive"));
+  for (const json& c : list_of(j, "cases", 8)) part.cases.push_back(case_from_json(c));
+  if (part.cases.size() != cases_of(part.drive))
+    refuse("the drive '" + std::string(name_of(part.drive)) + "' takes " + std::to_string(cases_of(part.drive)) +
+           " cases, not " + std::to_string(part.cases.size()));
+  return part;
+}
+
+}  // namespace
+
+std::int64_t Case::operator[](std::string_view dim) const { return dims.at(std::string(dim)); }
+
+json to_json(const Case& c) {
+  json layouts = json::object(), scalars = json::object();
+  for (const auto& [name, l] : c.layouts) layouts[name] = {{"pad", l.pad}, {"offset", l.offset}};
+  for (const auto& [name, v] : c.scalars) scalars[name] = v;
+  return {{"slot", c.slot},       {"dtype", name_of(c.dtype)}, {"dims", c.dims},   {"knobs", c.knobs},
+          {"layouts", layouts},   {"scalars", scalars},        {"recipe", c.recipe}, {"seed", c.seed},
+          {"early", c.early},     {"block_seed", c.block_seed}, {"far", c.far}};
+}
+
+Case case_from_json(const json& j) {
+  Case c;
+  c.slot = read<std::string>(j, "slot");
+  c.dtype = dtype_from(read<std::string>(j, "dtype"));
+  for (const auto& [name, value] : object_of(j, "dims").items()) {
+    if (!value.is_number_integer()) refuse("the dim '" + name + "' is not an integer");
+    c.dims[name] = value.get<std::int64_t>();
+    if (c.dims[name] < 0 || c.dims[name] > (1LL << 40)) refuse("the dim '" + name + "' is out of range");
+  }
+  for (const auto& [name, value] : object_of(j, "knobs").items()) {
+    if (!value.is_string()) refuse("the knob '" + name + "' is not a text");
+    c.knobs[name] = value.get<std::string>();
+  }
+  for (const auto& [name, value] : object_of(j, "layouts").items()) {
+    ArgumentLayout l;
+    l.pad = read<std::int64_t>(value, "pad");
+    l.offset = read<std::int64_t>(value, "offset");
+    if (l.pad < 0 || l.offset < 0 || l.pad > (1 << 20) || l.offset > (1 << 20))
+      refuse("the layout of '" + name + "' is out of range");
+    c.layouts[name] = l;
+  }
+  for (const auto& [name, value] : object_of(j, "scalars").items()) {
+    if (!value.is_number()) refuse("the scalar '" + name + "' is not a number");
+    c.scalars[name] = value.get<double>();
+  }
+  c.recipe = read<std::string>(j, "recipe");
+  c.seed = read<std::uint64_t>(j, "seed");
+  c.early = read<bool>(j, "early");
+  c.block_seed = read<std::uint64_t>(j, "block_seed");
+  c.far = read<bool>(j, "far");
+  return c;
+}
+
+std::string digest(const Case& c) { return sha256_hex(canonical(to_json(c))); }
+
+std::string describe(const Case& c) {
+  std::string text;
+  for (const auto& [name, value] : c.dims) text += name + "=" + std::to_string(value) + " ";
+  text += std::string(name_of(c.dtype)) + " recipe=" + c.recipe;
+  for (const auto& [name, value] : c.knobs) text += " " + name + "=" + value;
+  for (const auto& [name, value] : c.scalars) text += " " + name + "=" + canonical(json(value));
+  for (const auto& [name, l] : c.layouts) {
+    if (l.pad) text += " " + name + ".pad=" + std::to_string(l.pad);
+    if (l.offset) text += " " + name + ".offset=" + std::to_string(l.offset) + "B";
+  }
+  if (c.far) text += " far rows";
+  text += c.early ? " early" : " late";
+  if (c.block_seed) text += " blocks=" + std::to_string(c.block_seed);
+  return text + " seed=" + std::to_string(c.seed);
+}
+
+std::string_view name_of(Drive d) noexcept { return kDriveNames[static_cast<std::size_t>(d)]; }
+
+Drive drive_from(std::string_view name) {
+  for (std::size_t i = 0; i < kDrives; ++i)
+    if (kDriveNames[i] == name) return static_cast<Drive>(i);
+  refuse("no such drive: '" + std::string(name) + "'");
+}
+
+std::size_t cases_of(Drive d) noexcept {
+  return d == Drive::relocated || d == Drive::interleaved_graphs || d == Drive::regrow ? 2 : 1;
+}
+
+json to_json(const Trial& t) {
+  json history = json::array();
+  for (const TrialPart& part : t.history) history.push_back(to_json(part));
+  json j = to_json(t.part);
+  j["variant"] = t.variant;
+  j["device"] = name_of(t.device);
+  j["history"] = std::move(history);
+  return j;
+}
+
+Trial trial_from_json(const json& j) {
+  Trial t;
+  t.variant = read<std::string>(j, "variant");
+  t.device = device_from(read<std::string>(j, "device"));
+  for (const json& part : list_of(j, "history", 4096)) t.history.push_back(part_from_json(part));
+  t.part = part_from_json(j);
+  return t;
+}
+
+std::string digest(const Trial& t) { return sha256_hex(canonical(to_json(t))); }
+
+}  // namespace assay

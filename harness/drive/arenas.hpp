@@ -1,0 +1,53 @@
+// arenas.hpp: the arenas that a judge lends, grown on demand, and the sub-allocation of one trial in them.
+//
+// Promises: create once, sub-allocate per trial; an arena that had to be made anew has another generation, so that
+// workers map it again. Ids are fixed: they travel in programs and fault reports.
+// Who calls it: bench.cc only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "harness/device/memory.hpp"
+
+namespace assay {
+
+// Arena ids. Far tensors have an arena each, from kFar on.
+enum ArenaId : std::uint32_t { kInputs, kOutputs, kFencedInputs, kFencedOutputs, kFar, kArenas = 12 };
+
+class Arenas {
+ public:
+  explicit Arenas(MemoryDomain& domain) : domain_(domain) {}
+
+  void begin_trial();
+  // Bytes of an ordinary arena, at a region-aligned offset at least `gap` past the last one.
+  [[nodiscard]] std::uint64_t take(ArenaId, std::uint64_t bytes, std::uint64_t gap);
+  // The next chunk of a fenced arena, of at least so many bytes; unmapped neighbours on both sides.
+  [[nodiscard]] Chunk take_fenced(ArenaId, std::uint64_t bytes);
+  // The next far arena: `rows` chunks at a pitch.
+  [[nodiscard]] std::uint32_t take_far(std::uint64_t rows, std::uint64_t pitch_bytes, std::uint64_t chunk_bytes);
+  // Room that the trial will need, before its first take: an arena must not move while a trial holds offsets.
+  void reserve(std::uint64_t input_bytes, std::uint64_t output_bytes);
+
+  [[nodiscard]] const Arena* get(std::uint32_t id) const noexcept { return arenas_[id].get(); }
+  [[nodiscard]] std::uint64_t generation(std::uint32_t id) const noexcept { return generations_[id]; }
+  [[nodiscard]] std::byte* at(std::uint32_t id, std::uint64_t offset) const noexcept {
+    return arenas_[id]->base() + offset;
+  }
+  // Whether an arena of this id is read-only to candidates.
+  [[nodiscard]] bool read_only(std::uint32_t id) const noexcept;
+  void far_is_output(std::uint32_t id, bool output) noexcept;
+
+ private:
+  void make(std::uint32_t id, const ArenaPlan&);
+
+  MemoryDomain& domain_;
+  std::array<std::unique_ptr<Arena>, kArenas> arenas_;
+  std::array<std::uint64_t, kArenas> generations_{};
+  std::array<std::uint64_t, kArenas> used_{};
+  std::array<bool, kArenas> output_{};
+  std::uint32_t next_far_ = kFar;
+};
+
+}  // namespace assay

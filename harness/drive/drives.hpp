@@ -1,0 +1,43 @@
+// drives.hpp: the programs that trials run; the closed list of rules.md.
+//
+// Promises: observe() runs the trial's history (unjudged) and then its part, and returns all that was seen; a worker
+// that ends becomes a fault in the observation, never an exception. DeviceError and ReferenceUnavailable pass through:
+// they are no candidate's.
+// Who calls it: harness/shrink (candidates for smaller trials), conformance (first runs).
+#pragma once
+
+#include "harness/drive/bench.hpp"
+#include "harness/drive/observation.hpp"
+
+namespace assay {
+
+[[nodiscard]] Observation observe(Bench&, const Trial&, Tier);
+
+// Whether the drive has something to do with these cases: capture needs work, and an empty output launches none.
+[[nodiscard]] bool fits(const SlotSpec&, const TrialPart&);
+[[nodiscard]] bool captures(Drive) noexcept;   // the drives that capture and replay
+
+// One function a drive; each fills calls, graph and notes of an observation whose header is set.
+void drive_eager(Bench&, Observation&);
+void drive_two_poisons(Bench&, Observation&);
+void drive_relocated(Bench&, Observation&);
+void drive_guard_pages(Bench&, Observation&);
+void drive_garbage(Bench&, Observation&);
+void drive_variation(Bench&, Observation&);
+void drive_repeat_under_load(Bench&, Observation&);
+void drive_late_producer(Bench&, Observation&);
+void drive_held_stream(Bench&, Observation&);
+void drive_two_streams(Bench&, Observation&);
+void drive_capture_replay(Bench&, Observation&);
+void drive_interleaved_graphs(Bench&, Observation&);
+void drive_regrow(Bench&, Observation&);
+void drive_many_replays(Bench&, Observation&);
+
+// ---- pieces that drives share ----
+
+// One plain call of a pushed binding on stream 0, to the end of the stream; collected where nothing failed.
+bool call_and_collect(Bench&, Observation&, Binding&, const std::string& label);
+// Copies a call step's result into what was seen.
+void note_call(CallSeen&, const ProgramResult&);
+
+}  // namespace assay

@@ -1,0 +1,89 @@
+// observation.hpp: all that a drive saw of one trial, as plain data. Rules are pure functions of it.
+//
+// Promises: tensors are private copies, contiguous, on the host; nothing here points into memory that a worker can
+// write. The judge's references are computed from the inputs that it generated, never from what came back.
+// Who uses it: conformance/rules/*.cc, through assay/rule.hpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assay/reference.hpp"
+#include "assay/slot.hpp"
+#include "harness/device/device.hpp"
+#include "harness/tensor/guard.hpp"
+#include "harness/worker/blame.hpp"
+#include "harness/worker/program.hpp"
+
+namespace assay {
+
+struct VariantInfo {
+  std::uint32_t index = 0;             // in the library's table
+  std::string id;
+  std::uint32_t flags = 0;             // ASSAY_GRAPH_SAFE | ...
+  [[nodiscard]] bool graph_safe() const noexcept { return flags & ASSAY_GRAPH_SAFE; }
+  [[nodiscard]] bool deterministic() const noexcept { return flags & ASSAY_DETERMINISTIC; }
+  [[nodiscard]] bool serial() const noexcept { return flags & ASSAY_SERIAL; }
+};
+
+struct OutputSeen {
+  const ArgumentSpec* spec = nullptr;
+  Tensor actual;                       // logical cells, the output's dtype
+  CanaryReport canary;                 // guards, slack, row padding
+  PoisonReport poison;                 // cells that still carry exactly their poison
+  std::uint64_t poison_bits = 0;
+};
+
+struct InputSeen {
+  const ArgumentSpec* spec = nullptr;
+  std::uint64_t changed = 0;           // bytes of the whole region, padding and guards included
+  std::string text;                    // where the first of them lies
+};
+
+struct CallSeen {
+  std::string label;                   // "call", "second poison", "replay 2"
+  Case c;                              // what the call was given
+  StepCode code = StepCode::ok;        // of the call or launch step
+  std::int32_t status = 0;
+  std::uint32_t binding = 0;           // BindingChange bits
+  std::uint64_t nanoseconds = 0;       // in the entry
+  std::vector<OutputSeen> outputs;
+  std::vector<InputSeen> inputs;
+  std::shared_ptr<const ReferenceResult> reference;  // in the order of outputs
+  std::vector<std::int64_t> rows;      // variation: row i of this call is row rows[i] of the first call
+  std::string changed_scalar;          // variation: the scalar that differs from the first call
+  std::string mutated;                 // replays: the inputs that differ from the capture, comma-separated
+  bool informative = true;             // an all-zero output would not nearly pass (number.* evidence)
+};
+
+struct Observation {
+  const SlotSpec* slot = nullptr;
+  VariantInfo variant;
+  Tier tier = Tier::quick;
+  DeviceType device = DeviceType::host;
+  Trial trial;
+  std::optional<Fault> fault;          // the worker ended, or refused; calls hold what was seen before
+  // The first step that was not ok, where the worker lives.
+  std::optional<Op> failed_op;
+  StepCode failed_code = StepCode::ok;
+  std::string failed_text;
+  std::string failed_label;            // which call or launch
+
+  std::vector<CallSeen> calls;
+  std::vector<CallSeen> bystanders;    // buffers of earlier calls, re-read later: must be as they were filled
+
+  // capture_replay and its kin.
+  GraphInventory graph;
+  bool captured = false;
+  std::string ran_at_capture;          // output changed while capturing: where; empty if intact
+  // late_producer, held_stream.
+  std::string late_write;              // output changed between its stream's end and the device's; empty if not
+  std::string early_write;             // output changed while the stream was held; empty if not
+  // many_replays.
+  DeviceUsage usage_before, usage_after;
+  std::int64_t replays = 0;
+};
+
+}  // namespace assay

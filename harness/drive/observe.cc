@@ -1,0 +1,75 @@
+#include <stdexcept>
+
+#include "harness/drive/drives.hpp"
+
+namespace assay {
+namespace {
+
+using DriveFunction = void (*)(Bench&, Observation&);
+
+DriveFunction function_of(Drive drive) {
+  switch (drive) {
+    case Drive::eager: return drive_eager;
+    case Drive::two_poisons: return drive_two_poisons;
+    case Drive::relocated: return drive_relocated;
+    case Drive::guard_pages: return drive_guard_pages;
+    case Drive::garbage: return drive_garbage;
+    case Drive::variation: return drive_variation;
+    case Drive::repeat_under_load: return drive_repeat_under_load;
+    case Drive::late_producer: return drive_late_producer;
+    case Drive::held_stream: return drive_held_stream;
+    case Drive::two_streams: return drive_two_streams;
+    case Drive::capture_replay: return drive_capture_replay;
+    case Drive::interleaved_graphs: return drive_interleaved_graphs;
+    case Drive::regrow: return drive_regrow;
+    case Drive::many_replays: return drive_many_replays;
+  }
+  throw std::logic_error("a drive without a program");
+}
+
+Observation blank(const Bench& bench, const Trial& trial, const TrialPart& part, Tier tier) {
+  Observation seen;
+  seen.slot = &bench.slot();
+  seen.variant = bench.variant();
+  seen.tier = tier;
+  seen.device = bench.device();
+  seen.trial = trial;
+  seen.trial.part = part;
+  return seen;
+}
+
+}  // namespace
+
+bool captures(Drive d) noexcept {
+  return d == Drive::capture_replay || d == Drive::interleaved_graphs || d == Drive::regrow || d == Drive::many_replays;
+}
+
+bool fits(const SlotSpec& slot, const TrialPart& part) {
+  if (!captures(part.drive)) return true;
+  for (const Case& c : part.cases)
+    if (slot.output_cells(c) == 0) return false;
+  return true;
+}
+
+Observation observe(Bench& bench, const Trial& trial, Tier tier) {
+  if (!trial.history.empty()) {
+    bench.retire_worker();
+    for (const TrialPart& part : trial.history) {
+      Observation before = blank(bench, trial, part, tier);
+      bench.begin_trial();
+      function_of(part.drive)(bench, before);
+      if (before.fault) {  // the history itself ends the worker: it is the failure
+        before.trial = trial;
+        return before;
+      }
+      bench.history().push_back(part);
+    }
+  }
+  Observation seen = blank(bench, trial, trial.part, tier);
+  bench.begin_trial();
+  function_of(trial.part.drive)(bench, seen);
+  bench.history().push_back(trial.part);
+  return seen;
+}
+
+}  // namespace assay

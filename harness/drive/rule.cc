@@ -1,0 +1,78 @@
+#include "assay/rule.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+namespace assay {
+namespace {
+
+std::vector<const RuleSpec*>& registry() {
+  static std::vector<const RuleSpec*> rules;
+  return rules;
+}
+
+// A step that failed, as a judgement of any rule that reads the drive.
+Judgement failed_step(const Observation& seen) {
+  const std::string text = std::string(name_of(*seen.failed_op)) + ": " +
+                           (seen.failed_text.empty() ? std::string(name_of(seen.failed_code)) : seen.failed_text);
+  switch (seen.failed_code) {
+    case StepCode::entry_failed: return fail(Reason::entry_failed, text, seen.failed_label);
+    case StepCode::synchronised_held: return fail(Reason::host_sync, text, seen.failed_label);
+    case StepCode::capture_illegal:
+    case StepCode::capture_unjoined:
+    case StepCode::capture_empty:
+    case StepCode::capture_host_node: return fail(Reason::capture_failed, text, seen.failed_label);
+    case StepCode::device_fault: return fail(Reason::device_fault, text, seen.failed_label);
+    case StepCode::launch_invalid: return fail(Reason::entry_failed, text, seen.failed_label);
+    default: break;
+  }
+  Judgement j;
+  j.verdict = Verdict::no_decision;
+  j.reason = Reason::harness;
+  j.text = text;
+  j.label = seen.failed_label;
+  return j;
+}
+
+}  // namespace
+
+RuleRow::RuleRow(RuleSpec spec) {
+  if (spec.id.empty() || find_rule(spec.id) || spec.drives.empty() || !spec.judge) {
+    std::fprintf(stderr, "assay: the rule '%s' is incomplete or registered twice\n", spec.id.c_str());
+    std::abort();
+  }
+  auto* owned = new RuleSpec(std::move(spec));  // lives as long as the program, like the row that registered it
+  auto& rules = registry();
+  rules.insert(std::upper_bound(rules.begin(), rules.end(), owned,
+                                [](const RuleSpec* a, const RuleSpec* b) { return a->id < b->id; }),
+               owned);
+}
+
+const std::vector<const RuleSpec*>& rule_catalogue() { return registry(); }
+
+const RuleSpec* find_rule(std::string_view id) {
+  for (const RuleSpec* r : registry())
+    if (r->id == id) return r;
+  return nullptr;
+}
+
+bool applies(const RuleSpec& rule, const SlotSpec& slot, DeviceType device) {
+  return std::find(rule.kinds.begin(), rule.kinds.end(), slot.kind) != rule.kinds.end() &&
+         std::find(rule.devices.begin(), rule.devices.end(), device) != rule.devices.end();
+}
+
+Judgement judge(const RuleSpec& rule, const Observation& seen) {
+  if (seen.fault) {
+    Judgement j;
+    j.verdict = seen.fault->verdict;
+    j.reason = seen.fault->reason;
+    j.text = seen.fault->text;
+    j.label = seen.failed_label;
+    return j;
+  }
+  if (seen.failed_op) return rule.on_failed_step ? rule.on_failed_step(seen) : failed_step(seen);
+  return rule.judge(seen);
+}
+
+}  // namespace assay

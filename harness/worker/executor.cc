@@ -1,0 +1,267 @@
+#include "harness/worker/executor.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+#include "harness/capability/library_table.hpp"
+
+namespace assay {
+
+// Everything on the host that a call is handed, kept until the program ends so that `scribble` can overwrite it.
+struct Executor::Frame {
+  struct Description {
+    DLTensor tensor{}, before{};
+    std::int64_t shape[kMaxRank], strides[kMaxRank], shape_before[kMaxRank], strides_before[kMaxRank];
+    bool output = false;
+  };
+  assay_call call{};
+  char error[256] = {};
+  std::vector<Description> tensors;
+  std::vector<CallArgument> arguments;
+
+  explicit Frame(std::size_t count) : tensors(count), arguments(count) {}
+
+  [[nodiscard]] std::uint32_t changes() const {
+    std::uint32_t bits = 0;
+    for (const Description& d : tensors) {
+      std::uint32_t own = 0;
+      const DLTensor &a = d.tensor, &b = d.before;
+      if (a.data != b.data) own |= kData;
+      if (a.ndim != b.ndim || a.shape != b.shape) own |= kShape;
+      if (a.strides != b.strides) own |= kStrides;
+      if (std::memcmp(d.shape, d.shape_before, sizeof d.shape) != 0) own |= kShape;
+      if (std::memcmp(d.strides, d.strides_before, sizeof d.strides) != 0) own |= kStrides;
+      if (a.dtype.code != b.dtype.code || a.dtype.bits != b.dtype.bits || a.dtype.lanes != b.dtype.lanes) own |= kDType;
+      if (a.device.device_type != b.device.device_type || a.device.device_id != b.device.device_id)
+        own |= kDeviceField;
+      if (a.byte_offset != b.byte_offset) own |= kOffset;
+      bits |= d.output || !own ? own : static_cast<std::uint32_t>(kInputDescriptor);
+    }
+    return bits;
+  }
+
+  void scribble() {
+    // The vectors' own memory stays; what the candidate could have kept pointers to is overwritten.
+    for (Description& d : tensors) std::memset(static_cast<void*>(&d), 0xA5, sizeof d);
+    std::memset(static_cast<void*>(&call), 0xA5, sizeof call);
+    std::memset(error, 0xA5, sizeof error);
+    for (CallArgument& a : arguments) a.integer = static_cast<std::int64_t>(0xA5A5A5A5A5A5A5A5ull);
+  }
+};
+
+Executor::Executor(Device& device, BlackBox& box, std::map<std::uint32_t, WorkerArena>& arenas,
+                   const assay_library& library)
+    : device_(device), box_(box), arenas_(arenas), library_(library) {}
+
+Executor::~Executor() = default;
+
+namespace {
+
+class PhaseGuard {
+ public:
+  PhaseGuard(BlackBox& box, Phase phase) : box_(box), before_(box.phase) {
+    box_.phase = static_cast<std::uint32_t>(phase);
+  }
+  ~PhaseGuard() { box_.phase = before_; }
+  PhaseGuard(const PhaseGuard&) = delete;
+  PhaseGuard& operator=(const PhaseGuard&) = delete;
+
+ private:
+  BlackBox& box_;
+  std::uint32_t before_;
+};
+
+std::string first_line(const char* text, std::size_t capacity) {
+  std::string line(text, strnlen(text, capacity));
+  if (const auto end = line.find('\n'); end != std::string::npos) line.resize(end);
+  return line;
+}
+
+}  // namespace
+
+void Executor::init_variant(std::uint32_t index) {
+  if (index >= library_.variant_count) throw std::runtime_error("no such variant");
+  const assay_variant variant = read_variant(*library_.variants[index]);
+  if (states_.count(index) || !variant.init) return;
+  assay_call call{};
+  call.size = sizeof call;
+  char error[256] = {};
+  call.error = error;
+  call.error_bytes = sizeof error;
+  if (const Outcome bound = device_.bind(call, 0); !bound.ok()) throw std::runtime_error(bound.text);
+  void* state = nullptr;
+  assay_status status;
+  {
+    PhaseGuard phase(box_, Phase::init);
+    status = variant.init(&call, &state);
+  }
+  if (status != ASSAY_OK)
+    throw std::runtime_error("init returned status " + std::to_string(status) + " " + first_line(error, sizeof error));
+  states_[index] = state;
+}
+
+void Executor::describe(const ProgramTensor& t, Frame& frame, std::size_t slot, bool output) {
+  Frame::Description& d = frame.tensors[slot];
+  std::memset(d.shape, 0, sizeof d.shape);
+  std::memset(d.strides, 0, sizeof d.strides);
+  std::copy_n(t.shape, t.rank, d.shape);
+  std::copy_n(t.strides, t.rank, d.strides);
+  std::memcpy(d.shape_before, d.shape, sizeof d.shape);
+  std::memcpy(d.strides_before, d.strides, sizeof d.strides);
+  d.output = output;
+  d.tensor.data = arenas_.at(t.arena).candidate->base() + t.offset;
+  d.tensor.device = frame.call.device;
+  d.tensor.ndim = t.rank;
+  d.tensor.dtype = DLDataType{t.code, t.bits, t.lanes};
+  d.tensor.shape = d.shape;
+  d.tensor.strides = d.strides;
+  d.tensor.byte_offset = 0;
+  d.before = d.tensor;
+}
+
+Outcome Executor::call(Program& program, const ProgramStep& step, ProgramResult& result) {
+  if (step.a >= library_.variant_count || step.argument_count > kMaxArguments)
+    return {StepCode::infrastructure, "the program names no such variant"};
+  const assay_variant variant = read_variant(*library_.variants[step.a]);
+  frames_.push_back(std::make_unique<Frame>(step.argument_count));
+  Frame& frame = *frames_.back();
+  assay_call& call = frame.call;
+  call.size = sizeof call;
+  call.error = frame.error;
+  call.error_bytes = sizeof frame.error;
+  if (const Outcome bound = device_.bind(call, step.stream); !bound.ok()) return bound;
+  if (const auto state = states_.find(step.a); state != states_.end()) call.state = state->second;
+
+  std::vector<const DLTensor*> tensors;
+  for (std::size_t i = 0; i < step.argument_count; ++i) {
+    const ProgramArgument& from = step.arguments[i];
+    CallArgument& to = frame.arguments[i];
+    to.kind = from.kind;
+    switch (from.kind) {
+      case 'i':
+      case 'o':
+        if (from.tensor >= program.tensor_count || !arenas_.count(program.tensors[from.tensor].arena))
+          return {StepCode::infrastructure, "the program names no such tensor"};
+        describe(program.tensors[from.tensor], frame, i, from.kind == 'o');
+        to.pointer = &frame.tensors[i].tensor;
+        tensors.push_back(&frame.tensors[i].tensor);
+        break;
+      case 'd': to.real = from.real; break;
+      case 'w': to.word = static_cast<std::int32_t>(from.integer); break;
+      case 'l': to.integer = from.integer; break;
+      default: return {StepCode::infrastructure, "the program has an argument of unknown kind"};
+    }
+  }
+
+  if (variant.workspace) {
+    std::size_t bytes = 0;
+    assay_status status;
+    {
+      PhaseGuard phase(box_, Phase::workspace);
+      status = variant.workspace(&call, tensors.data(), static_cast<std::uint32_t>(tensors.size()), &bytes);
+    }
+    if (status != ASSAY_OK) {
+      result.status = status;
+      return {StepCode::entry_failed, "workspace returned status " + std::to_string(status)};
+    }
+    if (const Outcome got = device_.scratch(bytes, &call.workspace); !got.ok()) return got;
+    call.workspace_bytes = bytes;
+  }
+
+  box_.calls = box_.calls + 1;
+  const auto start = std::chrono::steady_clock::now();
+  {
+    PhaseGuard phase(box_, Phase::entry);
+    result.status = call_entry(variant.entry.any, &call, frame.arguments);
+  }
+  result.nanoseconds = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
+  PhaseGuard phase(box_, Phase::after_entry);
+  if (children_left) result.children = children_left();
+  if (control_ok && !control_ok()) {
+    box_.control_lost = 1;
+    _exit(70);
+  }
+  result.binding = frame.changes();
+  if (const Outcome verdict = device_.verdict_on_call(); !verdict.ok()) return verdict;
+  if (result.status != ASSAY_OK)
+    return {StepCode::entry_failed, "the entry returned status " + std::to_string(result.status) + " " +
+                                        first_line(frame.error, sizeof frame.error)};
+  return {};
+}
+
+Outcome Executor::step(Program& program, const ProgramStep& s, ProgramResult& result) {
+  const auto region = [&](const ProgramRegion& r) -> std::byte* {
+    const auto arena = arenas_.find(r.arena);
+    if (arena == arenas_.end() || r.offset > arena->second.span || r.bytes > arena->second.span - r.offset)
+      return nullptr;
+    return arena->second.trusted_base() + r.offset;
+  };
+  const Outcome no_region{StepCode::infrastructure, "the program names memory outside its arenas"};
+  switch (s.op) {
+    case Op::call: return call(program, s, result);
+    case Op::copy: {
+      std::byte *to = region(s.to), *from = region(s.from);
+      if (!to || !from || s.to.bytes != s.from.bytes) return no_region;
+      return device_.copy(s.stream, to, from, s.to.bytes);
+    }
+    case Op::fill: {
+      std::byte* to = region(s.to);
+      if (!to || s.pattern_bytes == 0 || s.to.bytes % s.pattern_bytes) return no_region;
+      return device_.fill(s.stream, to, s.pattern, s.pattern_bytes, s.to.bytes / s.pattern_bytes);
+    }
+    case Op::load: return device_.load(s.stream);
+    case Op::record: return device_.record(s.a, s.stream);
+    case Op::wait: return device_.wait(s.stream, s.a);
+    case Op::hold: return device_.hold(s.stream);
+    case Op::unhold: return device_.unhold(s.stream);
+    case Op::begin_capture: return device_.begin_capture(s.stream, static_cast<CaptureMode>(s.a));
+    case Op::end_capture: return device_.end_capture(s.stream, s.a, result.graph);
+    case Op::launch: return device_.launch(s.a, s.stream);
+    case Op::drop_graph: return device_.drop_graph(s.a);
+    case Op::sync: {
+      PhaseGuard phase(box_, Phase::waiting);
+      return device_.sync(s.stream);
+    }
+    case Op::sync_device: {
+      PhaseGuard phase(box_, Phase::waiting);
+      return device_.sync_device();
+    }
+    case Op::scribble:
+      for (auto& frame : frames_) frame->scribble();
+      return {};
+    case Op::usage: return device_.usage(result.usage);
+    case Op::reset: return device_.reset();
+  }
+  return {StepCode::infrastructure, "the program has a step of unknown kind"};
+}
+
+void Executor::run(Program& program) {
+  frames_.clear();
+  box_.step = 0;
+  Schedule schedule;
+  schedule.early = program.schedule_early != 0;
+  schedule.block_seed = program.block_seed;
+  schedule.threads = program.schedule_threads != 0;
+  device_.schedule(schedule);
+  bool failed = false;
+  const std::uint32_t count = std::min(program.step_count, kMaxSteps);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    box_.step = i;
+    ProgramResult& result = program.results[i];
+    result = ProgramResult{};
+    if (failed && !program.keep_going) continue;
+    const Outcome outcome = step(program, program.steps[i], result);
+    result.code = outcome.code;
+    std::snprintf(result.text, sizeof result.text, "%s", outcome.text.c_str());
+    failed = failed || !outcome.ok();
+    program.done = i + 1;
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,59 @@
+// executor.hpp: runs programs of steps against a device and a candidate's variants. All of it is trusted code but the
+// entry that a call step enters.
+//
+// Promises: writes each step's result before the next step; announces every candidate phase in the black box before it
+// begins; ends the program at the first step that fails unless keep_going is set.
+// Who calls it: worker.cc, on the candidate thread.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/device/device.hpp"
+#include "harness/device/memory.hpp"
+#include "harness/worker/black_box.hpp"
+#include "harness/worker/call.hpp"
+#include "harness/worker/program.hpp"
+
+namespace assay {
+
+struct WorkerArena {
+  std::unique_ptr<ArenaMapping> candidate;  // the addresses that the candidate gets
+  std::unique_ptr<ArenaMapping> trusted;    // read-write; the same object's addresses where candidate is writable
+  std::uint64_t span = 0;
+
+  [[nodiscard]] std::byte* trusted_base() const noexcept { return trusted ? trusted->base() : candidate->base(); }
+};
+
+class Executor {
+ public:
+  Executor(Device& device, BlackBox& box, std::map<std::uint32_t, WorkerArena>& arenas, const assay_library& library);
+  ~Executor();
+
+  void init_variant(std::uint32_t variant);    // throws std::runtime_error with the candidate's error
+  void run(Program& program);
+
+  // Called after each entry: the number of processes left behind, and whether the control socket is still ours.
+  std::function<std::uint32_t()> children_left;
+  std::function<bool()> control_ok;
+
+ private:
+  struct Frame;  // all host memory that one call was given
+
+  Outcome step(Program&, const ProgramStep&, ProgramResult&);
+  Outcome call(Program&, const ProgramStep&, ProgramResult&);
+  void describe(const ProgramTensor&, Frame&, std::size_t slot, bool writable);
+
+  Device& device_;
+  BlackBox& box_;
+  std::map<std::uint32_t, WorkerArena>& arenas_;
+  const assay_library& library_;
+  std::map<std::uint32_t, void*> states_;
+  std::deque<std::unique_ptr<Frame>> frames_;  // of the running program
+};
+
+}  // namespace assay

@@ -1,0 +1,95 @@
+// program.hpp: a program of steps, as it lies in the arena that judge and worker share.
+//
+// Promises: plain data of fixed size, no pointers: tensors are named by index into a descriptor table, memory by
+// arena and offset. The judge writes header, tensors and steps; the worker writes results and nothing else.
+// Who uses it: harness/drive (writer), harness/worker (reader). Version: kProtocolVersion in protocol.hpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "harness/device/device.hpp"
+
+namespace assay {
+
+inline constexpr std::uint32_t kMaxSteps = 256, kMaxTensors = 256, kMaxArguments = 24, kMaxRank = 6;
+
+enum class Op : std::uint32_t {
+  call,           // variant, arguments, stream
+  copy,           // stream; to, from: tensor regions of equal bytes (trusted addresses)
+  fill,           // stream; to; pattern
+  load,           // stream: other work beside the candidate's
+  record,         // event a on stream
+  wait,           // stream waits for event a
+  hold, unhold,   // stream
+  begin_capture,  // stream, mode in a
+  end_capture,    // stream, graph a
+  launch,         // graph a on stream
+  drop_graph,     // graph a
+  sync,           // stream
+  sync_device,
+  scribble,       // overwrites host memory (descriptors, argument list) that earlier calls were given
+  usage,          // device memory and handles, into the result
+  reset,          // ends what earlier programs left: streams, events, graphs, holds
+};
+[[nodiscard]] const char* name_of(Op) noexcept;
+
+struct ProgramTensor {
+  std::uint32_t arena = 0, reserved = 0;
+  std::uint64_t offset = 0;       // bytes from the arena's base to cell 0
+  std::uint8_t code = 0, bits = 0;
+  std::uint16_t lanes = 1;
+  std::int32_t rank = 0;
+  std::int64_t shape[kMaxRank] = {}, strides[kMaxRank] = {};
+};
+
+struct ProgramArgument {
+  char kind = 0;                  // a signature letter
+  std::uint32_t tensor = 0;       // i, o
+  std::uint64_t token = 0;        // p: a prepared token
+  std::int64_t integer = 0;       // w, l
+  double real = 0;                // d
+};
+
+struct ProgramRegion {
+  std::uint32_t arena = 0, reserved = 0;
+  std::uint64_t offset = 0, bytes = 0;
+};
+
+struct ProgramStep {
+  Op op = Op::sync;
+  std::uint32_t stream = 0;
+  std::uint32_t a = 0;            // event, graph, mode or variant index, by op
+  std::uint32_t argument_count = 0;
+  std::uint32_t pattern = 0, pattern_bytes = 1;
+  ProgramRegion to, from;
+  ProgramArgument arguments[kMaxArguments];
+};
+
+// Bits of ProgramResult::binding: what a call left changed in an output's descriptor.
+enum BindingChange : std::uint32_t { kData = 1, kShape = 2, kStrides = 4, kDType = 8, kDeviceField = 16, kOffset = 32,
+                                     kInputDescriptor = 64 };
+
+struct ProgramResult {
+  StepCode code = StepCode::not_run;
+  std::int32_t status = 0;        // of a call
+  std::uint32_t binding = 0;      // BindingChange bits of a call
+  std::uint32_t children = 0;     // processes that a call left behind (they were ended)
+  std::uint64_t nanoseconds = 0;
+  GraphInventory graph;           // of end_capture
+  DeviceUsage usage;              // of usage
+  char text[160] = {};            // one line for people, NUL-terminated
+};
+
+struct Program {
+  std::uint32_t step_count = 0, tensor_count = 0;
+  std::uint32_t schedule_early = 0, schedule_threads = 0;
+  std::uint64_t block_seed = 0;
+  std::uint32_t keep_going = 0;   // run later steps after a failed one (frees what the program made)
+  std::uint32_t done = 0;         // steps finished; written by the worker
+  ProgramTensor tensors[kMaxTensors];
+  ProgramStep steps[kMaxSteps];
+  ProgramResult results[kMaxSteps];
+};
+
+}  // namespace assay

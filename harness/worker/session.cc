@@ -1,0 +1,367 @@
+#include "harness/worker/session.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "harness/worker/protocol.hpp"
+#include "harness/worker/worker.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kHelloMs = 5000, kLoadMs = 10000, kMapMs = 10000, kOpenMs = 30000, kInitMs = 30000;
+constexpr std::size_t kOutputBytes = 64 * 1024;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  ~Descriptor() { reset(); }
+  Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    if (this != &other) {
+      reset();
+      fd_ = other.fd_;
+      other.fd_ = -1;
+    }
+    return *this;
+  }
+  [[nodiscard]] int get() const noexcept { return fd_; }
+  void reset() {
+    if (fd_ >= 0) close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_;
+};
+
+template <class T>
+class Shared {
+ public:
+  Shared() : fd_(memfd_create("assay", MFD_CLOEXEC)) {
+    if (fd_.get() < 0 || ftruncate(fd_.get(), sizeof(T)) != 0) throw WorkerUnavailable("cannot create a memory file");
+    void* memory = mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+    if (memory == MAP_FAILED) throw WorkerUnavailable("cannot map a memory file");
+    value_ = new (memory) T();
+  }
+  ~Shared() { munmap(value_, sizeof(T)); }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  T& operator*() noexcept { return *value_; }
+  T* operator->() noexcept { return value_; }
+  [[nodiscard]] int fd() const noexcept { return fd_.get(); }
+
+ private:
+  Descriptor fd_;
+  T* value_ = nullptr;
+};
+
+// Ranks and sizes in the ambient environment are lies, so that a candidate that believes them is found out.
+std::vector<std::string> worker_environment() {
+  std::vector<std::string> env;
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH", "HOME", "TMPDIR", "CUDA_VISIBLE_DEVICES", "CUDA_MPS_PIPE_DIRECTORY",
+                           "NCCL_HOSTID", "NCCL_SOCKET_IFNAME", "NCCL_IB_DISABLE", "NCCL_NVLS_ENABLE", "ASAN_OPTIONS",
+                           "UBSAN_OPTIONS", "CUDA_CACHE_PATH"})
+    if (const char* value = std::getenv(name)) env.push_back(std::string(name) + "=" + value);
+  for (const char* lie : {"RANK=5", "LOCAL_RANK=3", "WORLD_SIZE=7", "LOCAL_WORLD_SIZE=5", "OMPI_COMM_WORLD_RANK=6",
+                          "OMPI_COMM_WORLD_SIZE=9", "SLURM_PROCID=4", "SLURM_NTASKS=11", "PMI_RANK=2", "PMI_SIZE=13",
+                          "MASTER_ADDR=192.0.2.1", "MASTER_PORT=1", "TP_SIZE=3"})
+    env.emplace_back(lie);
+  return env;
+}
+
+}  // namespace
+
+struct WorkerSession::State {
+  WorkerConfig config;
+  Shared<BlackBox> box;
+  Shared<Program> program;
+  Descriptor control, output;
+  Descriptor pidfd;
+  pid_t pid = -1;
+  std::thread thread;  // in-process runs
+  bool alive = false;
+  std::uint32_t sequence = 0;
+  std::string description, device;
+  std::string ring;
+
+  void start();
+  void drain_output();
+  void end();
+  Fault bury(bool deadline);
+  std::optional<Fault> command(Frame, const json&, std::vector<int> fds, int timeout_ms, Message& reply);
+};
+
+void WorkerSession::State::start() {
+  int pair[2], pipes[2] = {-1, -1};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    throw WorkerUnavailable("cannot create a control socket");
+  control = Descriptor(pair[0]);
+  Descriptor theirs(pair[1]);
+  if (config.in_process) {
+    WorkerOptions options;
+    options.control = dup(theirs.get());
+    options.black_box = box.fd();
+    options.program = program.fd();
+    options.own_process = false;
+    thread = std::thread([options] {
+      serve(options);
+      close(options.control);
+    });
+  } else {
+    if (access(config.worker.c_str(), X_OK) != 0)
+      throw WorkerUnavailable("no worker program at " + config.worker + "; build or install assay again");
+    if (pipe2(pipes, O_CLOEXEC) != 0) throw WorkerUnavailable("cannot create a pipe");
+    output = Descriptor(pipes[0]);
+    Descriptor their_output(pipes[1]);
+    fcntl(output.get(), F_SETFL, O_NONBLOCK);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, their_output.get(), 1);
+    posix_spawn_file_actions_adddup2(&actions, their_output.get(), 2);
+    // Fixed numbers, above what the dup2s could overwrite; a dup2 onto itself clears close-on-exec.
+    constexpr int kControl = 200, kBox = 201, kProgram = 202;
+    posix_spawn_file_actions_adddup2(&actions, theirs.get(), kControl);
+    posix_spawn_file_actions_adddup2(&actions, box.fd(), kBox);
+    posix_spawn_file_actions_adddup2(&actions, program.fd(), kProgram);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigfillset(&defaults);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    std::vector<std::string> words = {config.worker, "--control", std::to_string(kControl), "--black-box",
+                                      std::to_string(kBox), "--program", std::to_string(kProgram), "--data-limit",
+                                      std::to_string(config.device == DeviceType::host ? config.data_limit : 0)};
+    std::vector<std::string> env = worker_environment();
+    std::vector<char*> argv, envp;
+    for (std::string& w : words) argv.push_back(w.data());
+    for (std::string& e : env) envp.push_back(e.data());
+    argv.push_back(nullptr);
+    envp.push_back(nullptr);
+    const int error = posix_spawn(&pid, config.worker.c_str(), &actions, &attributes, argv.data(), envp.data());
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    if (error != 0) {
+      pid = -1;
+      throw WorkerUnavailable("cannot start " + config.worker + ": " + std::strerror(error));
+    }
+    pidfd = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  }
+  alive = true;
+  try {
+    const auto hello = receive_message(control.get(), kHelloMs);
+    if (!hello || hello->kind != Frame::hello) throw ProtocolError("no greeting came in time");
+  } catch (const ProtocolError& error) {
+    drain_output();
+    const std::string said = ring.empty() ? "" : "; it said: " + ring.substr(0, 200);
+    end();
+    throw WorkerUnavailable("the worker " + config.worker + " does not answer: " + error.what() + said);
+  }
+}
+
+void WorkerSession::State::drain_output() {
+  if (output.get() < 0) return;
+  std::array<char, 4096> chunk;
+  // Bounded: a candidate that floods its output must not keep the judge here.
+  for (int i = 0; i < 64; ++i) {
+    const ssize_t n = ::read(output.get(), chunk.data(), chunk.size());
+    if (n <= 0) return;
+    ring.append(chunk.data(), static_cast<std::size_t>(n));
+    if (ring.size() > kOutputBytes) ring.erase(0, ring.size() - kOutputBytes);
+  }
+}
+
+void WorkerSession::State::end() {
+  alive = false;
+  if (config.in_process) {
+    control.reset();
+    if (thread.joinable()) thread.join();
+    return;
+  }
+  if (pid > 0) {
+    kill(-pid, SIGKILL);
+    kill(pid, SIGKILL);
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid = -1;
+  }
+  control.reset();
+}
+
+Fault WorkerSession::State::bury(bool deadline) {
+  Ending ending;
+  ending.deadline = deadline;
+  int status = 0;
+  if (pid > 0) {
+    if (!deadline) {
+      // The socket is closed: the process is ending. Give it a moment before it is called a hang.
+      const auto until = Clock::now() + std::chrono::milliseconds(2000);
+      pid_t done;
+      while ((done = waitpid(pid, &status, WNOHANG)) == 0 && Clock::now() < until) usleep(100);
+      if (done == 0) ending.deadline = true;
+      if (done > 0) {
+        kill(-pid, SIGKILL);
+        pid = -1;
+      }
+    }
+    if (pid > 0) {
+      kill(-pid, SIGKILL);
+      kill(pid, SIGKILL);
+      while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+      }
+      pid = -1;
+    }
+  }
+  ending.signalled = WIFSIGNALED(status);
+  ending.signal = ending.signalled ? WTERMSIG(status) : 0;
+  ending.exited = WIFEXITED(status);
+  ending.status = ending.exited ? WEXITSTATUS(status) : 0;
+  drain_output();
+  alive = false;
+  return blame(read(*box), ending);
+}
+
+std::optional<Fault> WorkerSession::State::command(Frame kind, const json& request, std::vector<int> fds,
+                                                   int timeout_ms, Message& reply) {
+  Message message;
+  message.kind = kind;
+  message.sequence = ++sequence;
+  if (kind != Frame::run) message.payload = request.dump();
+  message.descriptors = std::move(fds);
+  try {
+    send_message(control.get(), message);
+    const auto until = Clock::now() + std::chrono::milliseconds(timeout_ms);
+    while (true) {
+      pollfd waits[3] = {{control.get(), POLLIN, 0}, {output.get(), POLLIN, 0}, {pidfd.get(), POLLIN, 0}};
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+      if (left <= 0) {
+        if (config.in_process) throw DeviceError("the in-process worker did not answer in time");
+        return bury(true);
+      }
+      const int ready = poll(waits, 3, static_cast<int>(std::min<long long>(left, 1000)));
+      if (ready < 0 && errno != EINTR) throw ProtocolError("cannot wait for the worker");
+      if (ready <= 0) continue;
+      if (waits[1].revents & POLLIN) drain_output();
+      if (waits[1].revents & POLLHUP) output.reset();
+      if (waits[0].revents) {
+        auto got = receive_message(control.get(), 0);
+        if (!got) continue;
+        if (got->sequence != sequence || (got->kind != Frame::reply && got->kind != Frame::failed))
+          throw ProtocolError("the worker's answer does not fit the question");
+        reply = std::move(*got);
+        for (int fd : reply.descriptors) close(fd);
+        reply.descriptors.clear();
+        return std::nullopt;
+      }
+      if (waits[2].revents) return bury(false);  // a forked child may keep the socket open
+    }
+  } catch (const ProtocolError&) {
+    return bury(false);
+  }
+}
+
+WorkerSession::WorkerSession(WorkerConfig config) : state_(std::make_unique<State>()) {
+  state_->config = std::move(config);
+  state_->start();
+}
+
+WorkerSession::~WorkerSession() { state_->end(); }
+
+std::optional<Fault> WorkerSession::open_device() {
+  Message reply;
+  const json request{{"device", name_of(state_->config.device)}, {"ordinal", state_->config.ordinal}};
+  if (auto fault = state_->command(Frame::open_device, request, {}, kOpenMs, reply)) return fault;
+  const json answer = json::parse(reply.payload);
+  if (reply.kind == Frame::failed) throw DeviceError(answer.at("text").get<std::string>());
+  state_->device = answer.at("describe");
+  return std::nullopt;
+}
+
+std::optional<Fault> WorkerSession::load() {
+  Message reply;
+  if (auto fault = state_->command(Frame::load, json{{"path", state_->config.library}}, {}, kLoadMs, reply))
+    return fault;
+  if (reply.kind == Frame::failed) {
+    const json answer = json::parse(reply.payload);
+    throw LibraryRefused(answer.at("code"), answer.at("text"));
+  }
+  state_->description = reply.payload;
+  return std::nullopt;
+}
+
+std::optional<Fault> WorkerSession::map(std::uint32_t arena, const Arena& memory, Access access) {
+  json request{{"arena", arena}, {"span", memory.plan().span}, {"writable", access == Access::read_write}};
+  request["chunks"] = json::array();
+  for (const Chunk& c : memory.plan().chunks) request["chunks"].push_back({c.offset, c.bytes});
+  Message reply;
+  if (auto fault = state_->command(Frame::map, request, memory.descriptors(), kMapMs, reply)) return fault;
+  if (reply.kind == Frame::failed) throw DeviceError(json::parse(reply.payload).at("text").get<std::string>());
+  return std::nullopt;
+}
+
+std::optional<Fault> WorkerSession::init(std::uint32_t variant) {
+  Message reply;
+  if (auto fault = state_->command(Frame::init, json{{"variant", variant}}, {}, kInitMs, reply)) return fault;
+  if (reply.kind == Frame::failed) {
+    Fault f;
+    f.verdict = Verdict::fail;
+    f.reason = Reason::entry_failed;
+    f.phase = Phase::init;
+    f.text = json::parse(reply.payload).at("text");
+    return f;
+  }
+  return std::nullopt;
+}
+
+std::optional<Fault> WorkerSession::run(int deadline_ms) {
+  Message reply;
+  if (auto fault = state_->command(Frame::run, {}, {}, deadline_ms, reply)) return fault;
+  if (reply.kind == Frame::failed) throw DeviceError(json::parse(reply.payload).at("text").get<std::string>());
+  Program& p = *state_->program;
+  for (std::uint32_t i = 0; i < p.step_count && i < kMaxSteps; ++i) {
+    if (!p.results[i].children) continue;
+    Ending ending;
+    ending.fork_left = true;
+    BoxReading box;
+    box.phase = Phase::after_entry;
+    box.step = i;
+    state_->end();
+    return blame(box, ending);
+  }
+  return std::nullopt;
+}
+
+Program& WorkerSession::program() noexcept { return *state_->program; }
+const std::string& WorkerSession::description() const noexcept { return state_->description; }
+const std::string& WorkerSession::device_description() const noexcept { return state_->device; }
+bool WorkerSession::alive() const noexcept { return state_->alive; }
+std::string WorkerSession::output() const {
+  state_->drain_output();
+  return state_->ring;
+}
+
+}  // namespace assay

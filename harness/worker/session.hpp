@@ -1,0 +1,69 @@
+// session.hpp: the judge's side of one worker.
+//
+// Promises: every command returns within its time-out; a dead or silent worker is ended, reaped (with everything in
+// its process group) and turned into a Fault by blame.hpp. Candidate output is kept for people and never parsed.
+// Who calls it: harness/drive/bench.cc, conformance/main.cc (load).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "harness/device/memory.hpp"
+#include "harness/worker/blame.hpp"
+#include "harness/worker/program.hpp"
+
+namespace assay {
+
+struct WorkerConfig {
+  std::string worker;                  // path of the worker program
+  std::string library;                 // path of the candidate; empty: linked into the worker
+  DeviceType device = DeviceType::host;
+  int ordinal = 0;
+  std::uint64_t data_limit = 0;        // bytes, host workers only; 0: none
+  bool in_process = false;             // for debuggers; never evidence
+};
+
+// The worker program is missing or does not speak the protocol: a fault of the installation.
+class WorkerUnavailable : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The library cannot be used: bad input, with a code and one sentence.
+class LibraryRefused : public std::runtime_error {
+ public:
+  LibraryRefused(std::string code, const std::string& text) : std::runtime_error(text), code_(std::move(code)) {}
+  [[nodiscard]] const std::string& code() const noexcept { return code_; }
+
+ private:
+  std::string code_;
+};
+
+class WorkerSession {
+ public:
+  explicit WorkerSession(WorkerConfig);   // starts the process and waits for HELLO
+  ~WorkerSession();
+  WorkerSession(const WorkerSession&) = delete;
+  WorkerSession& operator=(const WorkerSession&) = delete;
+
+  // Each returns the fault that ended the worker, or nothing. Throws DeviceError where the device is absent,
+  // LibraryRefused where the library cannot be used.
+  [[nodiscard]] std::optional<Fault> open_device();
+  [[nodiscard]] std::optional<Fault> load();
+  [[nodiscard]] std::optional<Fault> map(std::uint32_t arena, const Arena&, Access);
+  [[nodiscard]] std::optional<Fault> init(std::uint32_t variant);  // a refused init is a Fault, entry_failed
+  [[nodiscard]] std::optional<Fault> run(int deadline_ms);         // the program in program()
+
+  [[nodiscard]] Program& program() noexcept;
+  [[nodiscard]] const std::string& description() const noexcept;   // JSON of LibraryDescription, after load
+  [[nodiscard]] const std::string& device_description() const noexcept;
+  [[nodiscard]] bool alive() const noexcept;
+  [[nodiscard]] std::string output() const;                        // last 64 KiB of the worker's stdout and stderr
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace assay

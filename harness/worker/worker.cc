@@ -1,0 +1,329 @@
+#include "harness/worker/worker.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "harness/capability/library_table.hpp"
+#include "harness/device/cuda/cuda_device.hpp"
+#include "harness/device/host/host_device.hpp"
+#include "harness/worker/black_box.hpp"
+#include "harness/worker/crash.hpp"
+#include "harness/worker/executor.hpp"
+#include "harness/worker/library.hpp"
+#include "harness/worker/protocol.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+template <class T>
+T* map_shared(int fd) {
+  void* memory = mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<T*>(memory);
+}
+
+// Ends the processes that the candidate left behind and counts them. This worker is their subreaper.
+std::uint32_t end_children() {
+  std::uint32_t count = 0;
+  for (int round = 0; round < 64; ++round) {
+    int status = 0;
+    const pid_t done = waitpid(-1, &status, WNOHANG);
+    if (done < 0) return count;  // none is left
+    if (done > 0) {
+      ++count;
+      continue;
+    }
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/self/task/%d/children", static_cast<int>(getpid()));
+    bool found = false;
+    if (FILE* list = std::fopen(path, "re")) {
+      int pid;
+      while (std::fscanf(list, "%d", &pid) == 1) found = kill(pid, SIGKILL) == 0 || found;
+      std::fclose(list);
+    }
+    // A child of the candidate thread is listed under that thread.
+    std::snprintf(path, sizeof path, "/proc/self/task/%d/children", static_cast<int>(gettid()));
+    if (FILE* list = std::fopen(path, "re")) {
+      int pid;
+      while (std::fscanf(list, "%d", &pid) == 1) found = kill(pid, SIGKILL) == 0 || found;
+      std::fclose(list);
+    }
+    if (!found) usleep(200);
+  }
+  return count + 1;
+}
+
+class Worker {
+ public:
+  Worker(const WorkerOptions& options, BlackBox& box, Program& program)
+      : options_(options), box_(box), program_(program), own_pid_(getpid()) {
+    struct stat info = {};
+    fstat(options.control, &info);
+    control_inode_ = info.st_ino;
+  }
+
+  int run() {
+    Message hello;
+    hello.kind = Frame::hello;
+    hello.payload = json{{"abi", ASSAY_ABI_VERSION}, {"pid", static_cast<int>(own_pid_)}}.dump();
+    send_message(options_.control, hello);
+    while (true) {
+      std::optional<Message> message;
+      try {
+        message = receive_message(options_.control, -1);
+      } catch (const ProtocolError&) {
+        if (options_.own_process) _exit(0);  // the judge is gone; the candidate thread may be anywhere
+        return 0;
+      }
+      if (message->kind == Frame::quit) {
+        if (options_.own_process) _exit(0);
+        return 0;
+      }
+      hand_over(std::move(*message));
+    }
+  }
+
+  void candidate_loop() {
+    if (options_.own_process) use_alternate_stack();
+    while (auto message = take()) answer(*message);
+  }
+
+  void stop() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    ready_.notify_one();
+  }
+
+ private:
+  void hand_over(Message message) {
+    {
+      std::lock_guard lock(mutex_);
+      next_ = std::move(message);
+    }
+    ready_.notify_one();
+  }
+
+  std::optional<Message> take() {
+    std::unique_lock lock(mutex_);
+    ready_.wait(lock, [&] { return next_.has_value() || stopping_; });
+    if (!next_) return std::nullopt;
+    std::optional<Message> message = std::move(next_);
+    next_.reset();
+    return message;
+  }
+
+  void answer(const Message& message) {
+    Message reply;
+    reply.sequence = message.sequence;
+    try {
+      reply.payload = obey(message).dump(-1, ' ', false, json::error_handler_t::replace);
+    } catch (const LoadFailure& failure) {
+      reply.kind = Frame::failed;
+      reply.payload = json{{"code", failure.code()}, {"text", failure.what()}}.dump(
+          -1, ' ', false, json::error_handler_t::replace);
+    } catch (const std::exception& error) {
+      reply.kind = Frame::failed;
+      reply.payload =
+          json{{"code", "failed"}, {"text", error.what()}}.dump(-1, ' ', false, json::error_handler_t::replace);
+    }
+    for (int fd : message.descriptors) close(fd);
+    box_.phase = static_cast<std::uint32_t>(Phase::trusted);
+    try {
+      send_message(options_.control, reply);
+    } catch (const ProtocolError&) {
+      if (!control_ok()) box_.control_lost = 1;
+      if (options_.own_process) _exit(71);
+    }
+  }
+
+  json obey(const Message& message) {
+    switch (message.kind) {
+      case Frame::open_device: return open_device(json::parse(message.payload));
+      case Frame::map: return map(json::parse(message.payload), message.descriptors);
+      case Frame::unmap: return unmap(json::parse(message.payload));
+      case Frame::load: return load(json::parse(message.payload));
+      case Frame::init: {
+        need_executor().init_variant(json::parse(message.payload).at("variant"));
+        return json::object();
+      }
+      case Frame::run:
+        need_executor().run(program_);
+        return json::object();
+      default: throw std::runtime_error("unexpected frame");
+    }
+  }
+
+  json open_device(const json& request) {
+    const DeviceType type = device_from(request.at("device").get<std::string>());
+    executor_.reset();
+    if (type == DeviceType::cuda) {
+      const int ordinal = request.at("ordinal");
+      device_ = make_cuda_device(ordinal);
+      memory_ = make_cuda_memory(ordinal);
+    } else {
+      HostHooks hooks;
+      hooks.context = &box_;
+      hooks.kernel_enter = [](void* box) {
+        static_cast<BlackBox*>(box)->phase = static_cast<std::uint32_t>(Phase::host_kernel);
+      };
+      hooks.kernel_leave = [](void* box) {
+        static_cast<BlackBox*>(box)->phase = static_cast<std::uint32_t>(Phase::waiting);
+      };
+      device_ = make_host_device(hooks);
+      memory_ = make_host_memory();
+    }
+    return {{"describe", device_->describe()}};
+  }
+
+  json map(const json& request, const std::vector<int>& descriptors) {
+    if (!memory_) throw std::runtime_error("no device is open");
+    ArenaPlan plan;
+    plan.span = request.at("span");
+    for (const auto& chunk : request.at("chunks")) plan.chunks.push_back({chunk.at(0), chunk.at(1)});
+    const std::uint32_t id = request.at("arena");
+    const bool writable = request.at("writable");
+    arenas_.erase(id);
+    WorkerArena arena;
+    arena.span = plan.span;
+    arena.candidate = memory_->map(plan, descriptors, writable ? Access::read_write : Access::read_only);
+    if (!writable) arena.trusted = memory_->map(plan, descriptors, Access::read_write);
+    if (options_.own_process) note_arena(id, arena.candidate->base(), plan.span);
+    arenas_[id] = std::move(arena);
+    return json::object();
+  }
+
+  json unmap(const json& request) {
+    const std::uint32_t id = request.at("arena");
+    if (options_.own_process) note_arena(id, nullptr, 0);
+    arenas_.erase(id);
+    return json::object();
+  }
+
+  json load(const json& request) {
+    box_.phase = static_cast<std::uint32_t>(Phase::load);
+    library_ = open_library(request.at("path").get<std::string>());
+    const LibraryDescription description = describe(library_);
+    box_.phase = static_cast<std::uint32_t>(Phase::trusted);
+    return describe_json(description);
+  }
+
+  Executor& need_executor() {
+    if (!executor_) {
+      if (!device_ || !library_) throw std::runtime_error("no device or no library is open");
+      executor_ = std::make_unique<Executor>(*device_, box_, arenas_, *library_);
+      if (options_.own_process) {
+        executor_->children_left = [this]() -> std::uint32_t {
+          if (getpid() != own_pid_) _exit(0);  // a forked copy that came back from the entry
+          return end_children();
+        };
+        executor_->control_ok = [this] { return control_ok(); };
+      }
+    }
+    return *executor_;
+  }
+
+  bool control_ok() const {
+    struct stat info = {};
+    return fstat(options_.control, &info) == 0 && info.st_ino == control_inode_;
+  }
+
+  WorkerOptions options_;
+  BlackBox& box_;
+  Program& program_;
+  const pid_t own_pid_;
+  ino_t control_inode_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  std::optional<Message> next_;
+  bool stopping_ = false;
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<MemoryDomain> memory_;
+  std::map<std::uint32_t, WorkerArena> arenas_;
+  const assay_library* library_ = nullptr;
+  std::unique_ptr<Executor> executor_;
+};
+
+void* candidate_thread(void* worker) {
+  static_cast<Worker*>(worker)->candidate_loop();
+  return nullptr;
+}
+
+}  // namespace
+
+int serve(const WorkerOptions& options) {
+  BlackBox* box = map_shared<BlackBox>(options.black_box);
+  Program* program = map_shared<Program>(options.program);
+  if (!box || !program) return 72;
+  constexpr std::size_t stack_bytes = 8u << 20, guard_bytes = 64u << 10;
+  if (options.own_process) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    limit_data(options.data_limit);
+    if (options.note_refusals) options.note_refusals(&box->refused_allocation);
+    install_crash_handlers(box);
+  }
+  Worker worker(options, *box, *program);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, stack_bytes);
+  pthread_attr_setguardsize(&attributes, guard_bytes);
+  pthread_t thread;
+  if (pthread_create(&thread, &attributes, candidate_thread, &worker) != 0) return 73;
+  pthread_attr_destroy(&attributes);
+  if (options.own_process) {
+    pthread_attr_t actual;
+    void* low = nullptr;
+    std::size_t bytes = 0;
+    if (pthread_getattr_np(thread, &actual) == 0) {
+      pthread_attr_getstack(&actual, &low, &bytes);
+      pthread_attr_destroy(&actual);
+      note_candidate_stack(low, guard_bytes);
+    }
+  }
+  const int status = worker.run();
+  worker.stop();
+  pthread_join(thread, nullptr);
+  return status;
+}
+
+int worker_main(int argc, char** argv, void (*note_refusals)(std::atomic<std::uint32_t>*)) {
+  WorkerOptions options;
+  options.note_refusals = note_refusals;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string name = argv[i];
+    if (name == "--control") options.control = std::atoi(argv[i + 1]);
+    else if (name == "--black-box") options.black_box = std::atoi(argv[i + 1]);
+    else if (name == "--program") options.program = std::atoi(argv[i + 1]);
+    else if (name == "--data-limit") options.data_limit = std::strtoull(argv[i + 1], nullptr, 10);
+  }
+  if (options.control < 0 || options.black_box < 0 || options.program < 0) {
+    std::fprintf(stderr, "This program is started by assay; run `assay check LIBRARY` instead.\n");
+    return 2;
+  }
+  return serve(options);
+}
+
+}  // namespace assay

@@ -1,0 +1,13 @@
+// The table of libassay_host_kernels.so.
+#include "kernels/host/variants.hpp"
+
+extern "C" const assay_library* assay_get_library(uint32_t harness_abi_version) {
+  static const assay_variant* const variants[] = {&host_kernels::silu_and_mul, &host_kernels::rmsnorm};
+  static const assay_library library = {sizeof(assay_library),
+                                        ASSAY_ABI_VERSION,
+                                        "assay_host_kernels",
+                                        "1.0",
+                                        variants,
+                                        sizeof variants / sizeof variants[0]};
+  return harness_abi_version == ASSAY_ABI_VERSION ? &library : nullptr;
+}

@@ -1,0 +1,59 @@
+// activation.silu_and_mul on the host model: out[i] = x[i] / (1 + exp(-x[i])) * x[d + i].
+#include "kernels/host/rows.hpp"
+#include "kernels/host/variants.hpp"
+
+namespace host_kernels {
+namespace {
+
+struct Arguments {
+  Rows x, out;
+  int64_t rows, d;
+};
+
+template <class Cell>
+void kernel(const void* memory, uint32_t block, uint32_t blocks) {
+  const auto& a = *static_cast<const Arguments*>(memory);
+  const RowRange range = rows_of_block(a.rows, block, blocks);
+  for (int64_t row = range.begin; row < range.end; ++row) {
+    const Cell* gate = a.x.at<const Cell>(row);
+    const Cell* up = gate + a.d * a.x.step;
+    Cell* out = a.out.at<Cell>(row);
+    for (int64_t i = 0; i < a.d; ++i) {
+      const float x = to_float(gate[i * a.x.step]);
+      // exp overflows to infinity for gates below -88 and the quotient is then -0, as the slot wants it.
+      store(out[i * a.out.step], x / (1.0f + __builtin_expf(-x)) * to_float(up[i * a.x.step]));
+    }
+  }
+}
+
+assay_status run(const assay_call* call, assay_in x, assay_out out) {
+  if (columns_of(x) != 2 * columns_of(out) || row_count(x) != row_count(out)) {
+    return fail(call, ASSAY_ERROR, "silu_and_mul: x is not (..., 2d) for out (..., d)");
+  }
+  assay_host_kernel kernels[] = {nullptr, kernel<float>, kernel<Half>, kernel<Bfloat>};
+  const assay_host_kernel chosen = kernels[static_cast<int>(cells_of(x))];
+  if (chosen == nullptr || cells_of(x) != cells_of(out)) {
+    return fail(call, ASSAY_UNSUPPORTED, "silu_and_mul: fp32, fp16 or bf16 throughout");
+  }
+  const int64_t rows = row_count(x);
+  if (rows == 0 || columns_of(out) == 0) return ASSAY_OK;
+  const Arguments arguments = {rows_of(x), rows_of(out), rows, columns_of(out)};
+  return call->host->launch(call->host_stream, chosen, blocks_for(rows), &arguments, sizeof arguments);
+}
+
+constexpr assay_variant describe() {
+  assay_variant variant{};
+  variant.size = sizeof variant;
+  variant.flags = ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC;
+  variant.device_type = kDLCPU;
+  variant.slot = "activation.silu_and_mul";
+  variant.id = "host.rows";
+  variant.entry.silu_and_mul = run;
+  return variant;
+}
+
+}  // namespace
+
+constinit const assay_variant silu_and_mul = describe();
+
+}  // namespace host_kernels
