@@ -273,20 +273,17 @@ int check_command(const Options& given) {
   }
   progress.end();
 
-  if (!interrupted && all_well) {  // the lines are complete: what they say counts
-    results.has_end = true;
-    results.end = {"PASS", 0, 0, ""};
-  }
-  EndRecord end = conclude(results);
+  EndRecord end = end_for(results);
   end.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (interrupted || !all_well) {
     end.verdict = "NO_DECISION";
     end.exit_code = static_cast<int>(interrupted ? ExitCode::no_decision : ExitCode::internal);
     end.why = interrupted ? "the run was interrupted" : "a judge ended before it had finished";
   }
-  if (results.has_end) {
-    results.end = end;
+  if (!interrupted && all_well) {
     writer->line(to_json(end));
+    results.has_end = true;
+    results.end = end;
   }
 
   const bool colour = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");

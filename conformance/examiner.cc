@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -26,9 +26,10 @@ bool reads(const RuleSpec& rule, Drive drive) {
   return std::find(rule.drives.begin(), rule.drives.end(), drive) != rule.drives.end();
 }
 
-nlohmann::json number_json(double v) {
-  if (std::isfinite(v)) return v;
-  return std::isnan(v) ? "nan" : v > 0 ? "inf" : "-inf";
+std::string number_text(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", v);
+  return text;
 }
 
 std::string one_line(const Trial& t) {
@@ -249,9 +250,9 @@ FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpe
   f.bound = j.bound;
   for (const WorstCell& cell : j.worst)
     f.worst.push_back({{"where", cell.where},
-                       {"actual", number_json(cell.actual)},
-                       {"expected", number_json(cell.expected)},
-                       {"bound", number_json(cell.bound)}});
+                       {"actual", number_text(cell.actual)},
+                       {"expected", number_text(cell.expected)},
+                       {"bound", number_text(cell.bound)}});
   f.trial = to_json(outcome.trial);
   f.trial_text = one_line(outcome.trial);
   f.cases_until_caught = finding.cases_until_caught;

@@ -11,6 +11,7 @@
 namespace assay {
 namespace {
 
+constexpr std::size_t kRulesInTitle = 3;
 constexpr std::size_t kCellsShown = 8;
 constexpr std::size_t kOutputLines = 12;
 
@@ -31,25 +32,29 @@ std::set<std::string> rules_of(const Group& group) {
   return rules;
 }
 
-template <class Field>
-std::string joined(const Group& group, Field field, std::size_t from = 0) {
-  std::vector<std::string> seen;
-  for (std::size_t i = from; i < group.size(); ++i) {
-    std::string value = printable(field(group[i]));
-    if (!value.empty() && std::ranges::find(seen, value) == seen.end()) seen.push_back(std::move(value));
-  }
+void add_new(std::vector<std::string>& names, const std::string& name) {
+  std::string text = printable(name);
+  if (!text.empty() && std::ranges::find(names, text) == names.end()) names.push_back(std::move(text));
+}
+
+std::string joined(const std::vector<std::string>& names) {
   std::string text;
-  for (const std::string& value : seen) text += (text.empty() ? "" : ", ") + value;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 
-std::string title_of(const Group& group, bool colour) {
-  const FailureRecord& first = group.front();
+std::string some_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kRulesInTitle); ++i) text += (i ? ", " : "") + names[i];
+  if (names.size() > kRulesInTitle) text += " and " + std::to_string(names.size() - kRulesInTitle) + " more";
+  return text;
+}
+
+std::string title_of(const FailureRecord& first, const std::vector<std::string>& rules, bool colour) {
   const Verdict verdict = verdict_of(first.reason);
-  const std::string rules = joined(group, [](const FailureRecord& f) { return f.subject.rule; });
   const std::string said = std::string(name_of(verdict)) + " (" + std::string(name_of(first.reason)) + ")";
   const std::string slot = first.subject.slot.empty() ? "(library)" : printable(first.subject.slot);
-  return painted(slot, Paint::strong, colour) + "  " + rules + "  " +
+  return painted(slot, Paint::strong, colour) + "  " + some_of(rules) + "  " +
          painted(said, fails_run(verdict) ? Paint::bad : Paint::doubt, colour) + '\n';
 }
 
@@ -90,14 +95,40 @@ std::string cells_of(const FailureRecord& f) {
   return out;
 }
 
-// What one rule found: sentence, worst cells with their pattern, bound.
-std::string finding_of(const FailureRecord& f) {
+// What was found: sentence, worst cells with their pattern, bound.
+std::string finding_of(const FailureRecord& f, const std::string& rules) {
   std::string text = printable(f.text);
   if (!f.label.empty()) text += " (in: " + printable(f.label) + ")";
-  std::string out = wrapped("  " + printable(f.subject.rule) + ": ", text);
-  if (!f.worst.empty() || !f.pattern.empty()) out += wrapped("  worst cells: ", printable(f.pattern));
+  std::string out = wrapped("  what: ", rules.empty() ? text : rules + ": " + text);
+  if (!f.worst.empty() || !f.pattern.empty()) {
+    out += wrapped(f.worst.empty() ? "  where: " : "  worst cells: ", printable(f.pattern));
+  }
   if (!f.worst.empty()) out += cells_of(f);
   if (!f.bound.empty()) out += wrapped("  bound: ", printable(f.bound));
+  return out;
+}
+
+// A crash fails many rules with one and the same finding: it is printed once.
+std::string findings_of(const Group& own) {
+  struct Finding {
+    const FailureRecord* failure;
+    std::vector<std::string> rules;
+  };
+  std::vector<Finding> findings;
+  for (const FailureRecord& f : own) {
+    auto at = std::ranges::find_if(findings, [&](const Finding& other) {
+      const FailureRecord& o = *other.failure;
+      return o.text == f.text && o.label == f.label && o.pattern == f.pattern && o.bound == f.bound &&
+             o.worst == f.worst;
+    });
+    if (at == findings.end()) {
+      findings.push_back({&f, {}});
+      at = findings.end() - 1;
+    }
+    add_new(at->rules, f.subject.rule);
+  }
+  std::string out;
+  for (const Finding& f : findings) out += finding_of(*f.failure, findings.size() > 1 ? some_of(f.rules) : "");
   return out;
 }
 
@@ -164,22 +195,25 @@ std::string failure_text(const Group& group, const RunRecord& run, bool colour) 
   for (const FailureRecord& f : group) {
     if (f.subject.dtype == first.subject.dtype) own.push_back(f);
   }
-  std::string out = title_of(group, colour);
+  std::vector<std::string> rules;
+  std::vector<std::string> others;
+  for (const FailureRecord& f : group) {
+    if (f.subject.dtype == first.subject.dtype) add_new(rules, f.subject.rule);
+    if (f.subject.dtype != first.subject.dtype) add_new(others, f.subject.dtype);
+  }
   const auto with_replay = std::ranges::find_if(own, [](const FailureRecord& f) { return !f.replay.empty(); });
+  std::string out = title_of(first, rules, colour);
   // Never wrapped: it is there to be copied.
-  out += "  replay: " +
-         (with_replay == own.end() ? "no command; the trial is in the results" : printable(with_replay->replay)) + '\n';
-  const Subject& s = first.subject;
-  std::string variant = printable(s.variant);
-  if (!s.device.empty()) variant += (variant.empty() ? "" : " on ") + printable(s.device);
-  if (!s.dtype.empty()) variant += (variant.empty() ? "" : ", ") + printable(s.dtype);
-  const std::string others = joined(
-      group, [](const FailureRecord& f) { return f.subject.dtype; }, own.size());
-  if (!others.empty()) variant += "; also: " + others;
-  out += trial_of(first);
+  out += "  replay: ";
+  out += with_replay == own.end() ? "no command; the trial is in the results" : printable(with_replay->replay);
+  out += '\n' + trial_of(first);
+  std::string variant = printable(first.subject.variant);
+  if (!first.subject.device.empty()) variant += (variant.empty() ? "on " : " on ") + printable(first.subject.device);
+  if (!first.subject.dtype.empty()) variant += (variant.empty() ? "" : ", ") + printable(first.subject.dtype);
+  if (!others.empty()) variant += "; also: " + joined(others);
   if (!variant.empty()) out += wrapped("  variant: ", variant);
-  for (const FailureRecord& f : own) out += finding_of(f);
-  return out + versions_of(run, s) + output_of(own, colour);
+  if (rules.size() > kRulesInTitle) out += wrapped("  rules: ", joined(rules));
+  return out + findings_of(own) + versions_of(run, first.subject) + output_of(own, colour);
 }
 
 }  // namespace assay

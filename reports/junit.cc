@@ -14,7 +14,10 @@ namespace {
 
 constexpr std::size_t kTrialShown = 4096;  // bytes of its JSON; a longer one is a file's business
 
-std::string escaped(std::string_view text) {
+// Attributes would turn line breaks into spaces; there they are references.
+enum class Place { attribute, content };
+
+std::string escaped(std::string_view text, Place place) {
   std::string out;
   while (!text.empty()) {
     const char32_t c = take_code_point(text);
@@ -31,8 +34,8 @@ std::string escaped(std::string_view text) {
       case '"':
         out += "&quot;";
         break;
-      case '\n':  // as references: attributes would turn them into spaces
-        out += "&#10;";
+      case '\n':
+        out += place == Place::attribute ? "&#10;" : "\n";
         break;
       case '\t':
         out += "&#9;";
@@ -49,7 +52,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string attribute(std::string_view name, std::string_view value) {
-  return " " + std::string(name) + "=\"" + escaped(value) + "\"";
+  return " " + std::string(name) + "=\"" + escaped(value, Place::attribute) + "\"";
 }
 
 std::string attribute(std::string_view name, std::int64_t value) { return attribute(name, std::to_string(value)); }
@@ -106,7 +109,7 @@ std::string outcome(std::string_view element, std::string_view type, const std::
   std::string out = "      <" + std::string(element);
   if (!message.empty()) out += attribute("message", message);
   if (!type.empty()) out += attribute("type", type);
-  return out + (body.empty() ? "/>\n" : ">" + escaped(body) + "</" + std::string(element) + ">\n");
+  return out + (body.empty() ? "/>\n" : ">" + escaped(body, Place::content) + "</" + std::string(element) + ">\n");
 }
 
 class Document {
@@ -120,15 +123,15 @@ class Document {
       const char* slash = subject.variant.empty() || subject.dtype.empty() ? "" : "/";
       name += " [" + subject.variant + slash + subject.dtype + "]";
     }
-    open_case(suite, subject.slot.empty() ? "library" : subject.slot, name);
     Verdict verdict = rule ? rule->verdict : Verdict::pass;
     Reason reason = rule ? rule->reason : Reason::none;
     std::string text = rule ? rule->text : "";
     std::string body;
+    // As in end_for: failures count unless the rule line admits or waives them.
+    const bool settled = fails_run(verdict) || verdict == Verdict::waived || verdict == Verdict::no_decision;
     for (const FailureRecord* f : failures) {
-      // As in end_for: a failure counts unless its rule line admits or waives it.
-      const bool settled = fails_run(verdict) || verdict == Verdict::waived || verdict == Verdict::no_decision;
-      if (!settled) verdict = fails_run(verdict_of(f->reason)) ? Verdict::fail : Verdict::no_decision;
+      const bool fails = fails_run(verdict_of(f->reason));
+      if (!settled && !fails_run(verdict)) verdict = fails ? Verdict::fail : Verdict::no_decision;
       if (f == failures.front()) {
         reason = f->reason;
         if (text.empty()) text = first_line(f->text);
@@ -142,13 +145,13 @@ class Document {
     std::string message(name_of(verdict));
     if (reason != Reason::none) message += " (" + std::string(name_of(reason)) + ")";
     if (!text.empty()) message += ": " + text;
-    close_case(suite, verdict, name_of(reason), message, body, rule);
+    add_case(suite, subject.slot.empty() ? "library" : subject.slot, name,
+             content_of(suite.counts, verdict, name_of(reason), message, body, rule));
   }
 
   void add_run(const EndRecord& end) {
     suites_.push_back({"run", "", {1, 0, 1, 0}, {}});
-    open_case(suites_.back(), "assay", "run");
-    suites_.back().cases += outcome("error", "run", end.verdict + ": " + end.why, "") + "    </testcase>\n";
+    add_case(suites_.back(), "assay", "run", outcome("error", "run", end.verdict + ": " + end.why, ""));
   }
 
   [[nodiscard]] Counts counts() const {
@@ -185,32 +188,35 @@ class Document {
     return suites_.back();
   }
 
-  static void open_case(Suite& suite, const std::string& classname, const std::string& name) {
-    suite.cases += "    <testcase" + attribute("classname", classname) + attribute("name", name) + ">\n";
+  static void add_case(Suite& suite, const std::string& classname, const std::string& name,
+                       const std::string& content) {
+    suite.cases += "    <testcase" + attribute("classname", classname) + attribute("name", name);
+    suite.cases += content.empty() ? "/>\n" : ">\n" + content + "    </testcase>\n";
   }
 
-  static void close_case(Suite& suite, Verdict verdict, std::string_view type, const std::string& message,
-                         const std::string& body, const RuleRecord* rule) {
+  static std::string content_of(Counts& counts, Verdict verdict, std::string_view type, const std::string& message,
+                                const std::string& body, const RuleRecord* rule) {
+    std::string content;
     std::string notes = body;
     if (fails_run(verdict)) {
-      ++suite.counts.failures;
-      suite.cases += outcome("failure", type, message, body);
+      ++counts.failures;
+      content = outcome("failure", type, message, body);
       notes.clear();
     } else if (undecides_run(verdict)) {
-      ++suite.counts.errors;
-      suite.cases += outcome("error", type, message, body);
+      ++counts.errors;
+      content = outcome("error", type, message, body);
       notes.clear();
     } else if (verdict == Verdict::not_applicable || verdict == Verdict::waived) {
-      ++suite.counts.skipped;
-      suite.cases += outcome("skipped", "", message, "");
+      ++counts.skipped;
+      content = outcome("skipped", "", message, "");
     } else if (verdict != Verdict::pass) {
       notes = message + "\n" + notes;
     }
     if (rule) {
       for (const std::string& warning : rule->warnings) notes += "warning: " + warning + "\n";
     }
-    if (!notes.empty()) suite.cases += "      <system-out>" + escaped(notes) + "</system-out>\n";
-    suite.cases += "    </testcase>\n";
+    if (!notes.empty()) content += "      <system-out>" + escaped(notes, Place::content) + "</system-out>\n";
+    return content;
   }
 
   static std::string properties_of(const RunRecord& run) {

@@ -197,7 +197,8 @@ std::string notes_of(const RunResults& results) {
     const bool plain =
         rule.verdict == Verdict::pass || rule.verdict == Verdict::fail || rule.verdict == Verdict::not_applicable;
     std::string head(name_of(rule.verdict));
-    if (rule.reason != Reason::none) head += " (" + std::string(name_of(rule.reason)) + ")";
+    if (rule.reason != Reason::none && rule.reason != Reason::vacuous)
+      head += " (" + std::string(name_of(rule.reason)) + ")";
     if (!plain) notes.add(head, rule.subject, rule.text);
     for (const std::string& warning : rule.warnings) notes.add("warning", rule.subject, warning);
     host_graphs |= rule.subject.device == "host" && rule.subject.rule.starts_with("graph.") && passes_run(rule.verdict);

@@ -26,6 +26,23 @@ Judgement describe(const Comparison& comparison, const OutputSeen& out, const st
   return j;
 }
 
+// Slots keep expected values under 0.9 of the output's largest finite one; a case that does not is the slot's defect.
+std::optional<Judgement> out_of_range(const Tensor& expected, const OutputSeen& out) {
+  const DType dtype = out.actual.view().dtype;
+  if (!is_float(dtype)) return std::nullopt;
+  const double largest = dtype == DType::f16 ? 65504.0 : dtype == DType::bf16 ? 3.3895313892515355e38 : 3.4028234663852886e38;
+  for (const double e : expected.values<double>())
+    if (std::isfinite(e) && std::abs(e) > 0.9 * largest) {
+      Judgement j;
+      j.verdict = Verdict::no_decision;
+      j.reason = Reason::harness;
+      j.text = "the case expects " + number(e) + ", beyond what " + std::string(name_of(dtype)) +
+               " outputs hold safely: the slot's recipe is too large";
+      return j;
+    }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Judgement> mismatch(const Observation& seen, const CallSeen& call, Reason reason) {
@@ -45,6 +62,7 @@ std::optional<Judgement> mismatch(const Observation& seen, const CallSeen& call,
       return j;
     }
     if (c.passed || c.fault != CaseFault::none) continue;
+    if (auto defect = out_of_range(call.reference->outputs[i].expected, out)) return defect;
     Judgement j = describe(c, out, call.label, reason);
     j.bound = "|actual - expected| <= " + number(tolerance.atol) + " + " + number(tolerance.rtol) +
               " * |expected|, the tolerance of " + std::string(name_of(run)) + " runs; " +

@@ -20,7 +20,7 @@ static const SlotRow silu_and_mul = slot<&assay_entry::silu_and_mul>(
      .recipes = {{"normal", Recipe::normal},
                  {"tag", Recipe::tag},
                  {"gate_extreme", Recipe::gate_extreme},
-                 {"row_scale", Recipe::row_scale},
+                 {"row_scale", Recipe::row_scale, 1.0, 0.0078125},
                  {"zero_row", Recipe::zero_row},
                  {"zeros", Recipe::zeros},
                  {"constant", Recipe::constant},
@@ -29,7 +29,7 @@ static const SlotRow silu_and_mul = slot<&assay_entry::silu_and_mul>(
                  {"sorted", Recipe::sorted},
                  {"ties", Recipe::ties},
                  {"negative_zero", Recipe::negative_zero},
-                 {"large", Recipe::large, 64.0},
+                 {"large", Recipe::large, 64.0, 32.0},
                  {"small", Recipe::large, 0.01}},
      .relations = {{RelationSpec::Form::rows, "rows", {"x"}, {"out"}}},
      .descriptor =

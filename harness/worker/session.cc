@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "harness/device/owned_fd.hpp"
 #include "harness/worker/protocol.hpp"
 #include "harness/worker/worker.hpp"
 
@@ -29,29 +30,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kHelloMs = 5000, kLoadMs = 10000, kMapMs = 10000, kOpenMs = 30000, kInitMs = 30000;
 constexpr std::size_t kOutputBytes = 64 * 1024;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  ~Descriptor() { reset(); }
-  Descriptor(Descriptor&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    if (this != &other) {
-      reset();
-      fd_ = other.fd_;
-      other.fd_ = -1;
-    }
-    return *this;
-  }
-  [[nodiscard]] int get() const noexcept { return fd_; }
-  void reset() {
-    if (fd_ >= 0) close(fd_);
-    fd_ = -1;
-  }
-
- private:
-  int fd_;
-};
 
 template <class T>
 class Shared {
@@ -70,7 +48,7 @@ class Shared {
   [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
  private:
-  Descriptor fd_;
+  OwnedFd fd_;
   T* value_ = nullptr;
 };
 
@@ -94,8 +72,8 @@ struct WorkerSession::State {
   WorkerConfig config;
   Shared<BlackBox> box;
   Shared<Program> program;
-  Descriptor control, output;
-  Descriptor pidfd;
+  OwnedFd control, output;
+  OwnedFd pidfd;
   pid_t pid = -1;
   std::thread thread;  // in-process runs
   bool alive = false;
@@ -114,8 +92,8 @@ void WorkerSession::State::start() {
   int pair[2], pipes[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     throw WorkerUnavailable("cannot create a control socket");
-  control = Descriptor(pair[0]);
-  Descriptor theirs(pair[1]);
+  control = OwnedFd(pair[0]);
+  OwnedFd theirs(pair[1]);
   if (config.in_process) {
     WorkerOptions options;
     options.control = dup(theirs.get());
@@ -130,8 +108,8 @@ void WorkerSession::State::start() {
     if (access(config.worker.c_str(), X_OK) != 0)
       throw WorkerUnavailable("no worker program at " + config.worker + "; build or install assay again");
     if (pipe2(pipes, O_CLOEXEC) != 0) throw WorkerUnavailable("cannot create a pipe");
-    output = Descriptor(pipes[0]);
-    Descriptor their_output(pipes[1]);
+    output = OwnedFd(pipes[0]);
+    OwnedFd their_output(pipes[1]);
     fcntl(output.get(), F_SETFL, O_NONBLOCK);
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
@@ -168,7 +146,7 @@ void WorkerSession::State::start() {
       pid = -1;
       throw WorkerUnavailable("cannot start " + config.worker + ": " + std::strerror(error));
     }
-    pidfd = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    pidfd = OwnedFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   }
   alive = true;
   try {

@@ -6,10 +6,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <string>
 #include <utility>
 
 #include "harness/device/memory.hpp"
+#include "harness/device/owned_fd.hpp"
 
 namespace assay {
 namespace {
@@ -20,18 +22,6 @@ std::size_t page_bytes() {
   static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   return bytes;
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { ::close(fd_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const noexcept { return fd_; }
-
- private:
-  int fd_;
-};
 
 // The bytes behind all chunks. Chunk i starts in the file where the chunks before it end.
 std::uint64_t file_bytes(const ArenaPlan& plan) {
@@ -114,7 +104,7 @@ class HostArena final : public Arena {
 
  private:
   ArenaPlan plan_;
-  Descriptor memory_;
+  OwnedFd memory_;
   Mapping mapping_;
 };
 
@@ -153,8 +143,18 @@ class HostMemory final : public MemoryDomain {
                           std::to_string(total));
       }
     }
-    const int protection = access == Access::read_only ? PROT_READ : PROT_READ | PROT_WRITE;
-    return std::make_unique<LentMapping>(plan, descriptors, protection);
+    if (access == Access::read_write)
+      return std::make_unique<LentMapping>(plan, descriptors, PROT_READ | PROT_WRITE);
+    // Through a descriptor that was opened read-only: mprotect cannot make such a mapping writable.
+    std::map<int, OwnedFd> reopened;
+    std::vector<int> read_only;
+    for (const int fd : descriptors) {
+      auto [at, fresh] = reopened.try_emplace(fd);
+      if (fresh) at->second = OwnedFd(::open(("/proc/self/fd/" + std::to_string(fd)).c_str(), O_RDONLY | O_CLOEXEC));
+      if (at->second.get() < 0) fail("cannot reopen an arena read-only");
+      read_only.push_back(at->second.get());
+    }
+    return std::make_unique<LentMapping>(plan, read_only, PROT_READ);
   }
 
   void upload(void* device, const void* host, std::size_t bytes) override { std::memcpy(device, host, bytes); }
