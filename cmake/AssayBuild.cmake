@@ -11,23 +11,18 @@ endif()
 # One folder for programs and modules: the program finds its worker and its references beside itself.
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+# An installed module still finds the libtorch that it was linked with, wherever pip put it.
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
 
 option(ASSAY_SANITIZE "address and undefined behaviour sanitizers; builds right kernels only" OFF)
-option(ASSAY_CUDA "build the CUDA kernels where a toolkit is found" ON)
+set(ASSAY_CUDA AUTO CACHE STRING "CUDA kernels: AUTO where a toolkit is found, ON to insist, OFF")
+set_property(CACHE ASSAY_CUDA PROPERTY STRINGS AUTO ON OFF)
 
 include(GNUInstallDirs)
 include(CTest)
 include(CheckLanguage)
-
-find_package(Threads REQUIRED)
-find_package(GTest REQUIRED)
-find_package(nlohmann_json REQUIRED)
-find_package(CLI11 REQUIRED)
-find_package(OpenSSL REQUIRED)
-find_path(RAPIDCHECK_INCLUDE_DIR rapidcheck.h REQUIRED)
-find_library(RAPIDCHECK_LIBRARY rapidcheck REQUIRED)
-find_path(FFI_INCLUDE_DIR ffi.h PATH_SUFFIXES x86_64-linux-gnu REQUIRED)
-find_library(FFI_LIBRARY NAMES ffi libffi.so.8 libffi.so.7 REQUIRED)
+include(AssayDependencies)
+assay_find_judge_dependencies()
 
 set(ASSAY_HAVE_CUDA OFF)
 if(ASSAY_CUDA)
@@ -43,8 +38,10 @@ if(ASSAY_CUDA)
     set(CMAKE_CUDA_STANDARD 17)
     find_package(CUDAToolkit REQUIRED)
     set(ASSAY_HAVE_CUDA ON)
-  else()
+  elseif(ASSAY_CUDA STREQUAL "AUTO")
     message(STATUS "No CUDA toolkit was found: CUDA kernels are not built, and the cuda device is absent.")
+  else()
+    message(FATAL_ERROR "No CUDA toolkit was found: install one, set CMAKE_CUDA_COMPILER to its nvcc, or take another preset.")
   endif()
 endif()
 
@@ -52,12 +49,23 @@ add_library(assay_flags INTERFACE)
 target_compile_options(assay_flags INTERFACE
   $<$<COMPILE_LANGUAGE:C,CXX>:-Wall -Wextra -Wpedantic -Werror>
   $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC 12 sees overflows inside std::string's operator+ that are not there (GCC bug 105651), the more behind a
+  # precompiled header.
+  target_compile_options(assay_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds -Wno-restrict -Wno-stringop-overflow>)
+endif()
 if(ASSAY_SANITIZE)
   target_compile_options(assay_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=address,undefined
     -fno-sanitize-recover=undefined -fno-omit-frame-pointer>)
   target_link_options(assay_flags INTERFACE -fsanitize=address,undefined)
   target_compile_definitions(assay_flags INTERFACE ASSAY_NO_REFUSALS)
 endif()
+
+# What a candidate may see of us: assay/abi.h, and nothing to link.
+add_library(assay_abi INTERFACE)
+add_library(assay::abi ALIAS assay_abi)
+target_include_directories(assay_abi INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/harness/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 
 # One test program from a folder's *_test.cc; its cases are CTest cases of the given label.
 function(assay_add_tests name label)
@@ -67,9 +75,8 @@ function(assay_add_tests name label)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE assay_flags ${ARG_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main
-    ${RAPIDCHECK_LIBRARY})
+    assay_dependency::rapidcheck)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_include_directories(${name} SYSTEM PRIVATE ${RAPIDCHECK_INCLUDE_DIR})
   target_compile_definitions(${name} PRIVATE ASSAY_FIXTURES="${PROJECT_SOURCE_DIR}/fixtures")
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 300)

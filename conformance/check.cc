@@ -260,6 +260,10 @@ int check_command(const Options& given) {
     results.rules.push_back(rule);
     std::printf("%s load %s: %s\n", std::string(name_of(rule.verdict)).c_str(),
                 std::string(name_of(rule.reason)).c_str(), rule.text.c_str());
+  } else if (options.in_process) {
+    // One process from end to end, for debuggers and compute-sanitizer.
+    run_shard(options, *candidate, units, *writer);
+    results = read_results(results_path);
   } else {
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
     const unsigned jobs = std::min<unsigned>(options.jobs ? options.jobs : cores, static_cast<unsigned>(units.size()));

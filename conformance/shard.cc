@@ -1,6 +1,7 @@
 #include "conformance/shard.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <map>
 
@@ -107,6 +108,9 @@ class RuleTest : public testing::Test {
 }  // namespace
 
 void run_shard(const Options& options, const Candidate&, const std::vector<Unit>& units, ResultWriter& writer) {
+  // Tensors of a size come and go with every trial: keep their pages.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
   Context context{options, units, writer, ReferenceModule(reference_path()), {}, {}};
   for (const RuleSpec* rule : rule_catalogue())
     if (options.rules.empty() || std::find(options.rules.begin(), options.rules.end(), rule->id) != options.rules.end())

@@ -65,9 +65,9 @@ std::string trial_of(const FailureRecord& f) {
   std::snprintf(counts.data(), counts.size(), "%s, %lld shrink runs in %.1f s; caught after %lld cases",
                 f.minimal ? "minimal" : "smallest found, not minimal", static_cast<long long>(f.shrink_runs),
                 f.seconds_until_shrunk, static_cast<long long>(f.cases_until_caught));
-  std::string how = counts.data();
-  if (!f.confirmed.empty()) how += "; confirmed: " + printable(f.confirmed);
-  return out + wrapped("         ", how);
+  out += wrapped("         ", counts.data());
+  if (!f.confirmed.empty()) out += wrapped("         confirmation: ", printable(f.confirmed));
+  return out;
 }
 
 std::string cells_of(const FailureRecord& f) {

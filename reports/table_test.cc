@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <sstream>
 
-#include "harness/case/rapid_test.hpp"
 #include "harness/result/forged_test.hpp"
 #include "reports/lines.hpp"
 
@@ -50,9 +49,40 @@ std::string row_of(const std::string& text, const std::string& name) {
   return "no such row";
 }
 
-constexpr const char* kFailing = R"(@FAILING@)";
+constexpr const char* kFailing = R"(assay 0.1.0: mykernels 1.2 (./libmykernels.so), tier quick, seed 0, trusting
+  host: host model
 
-constexpr const char* kPassing = R"(@PASSING@)";
+  write     input   number    relation  graph           stream
+norm.rmsnorm rows host
+  FAIL 1/3  PASS 2  FAIL 1/3  PASS 1    PASS 2          NO_DECISION
+activation.silu_and_mul plain host
+  PASS 3    PASS 2  PASS 3    VACUOUS   NUMERICAL_PASS  PASS 2
+
+  warning  number.bound, norm.rmsnorm rows host bf16: accumulates in 16 bits on rows over 4096
+  NO_DECISION (killed)  stream.concurrent, norm.rmsnorm rows host bf16: a worker was killed from
+  outside
+  VACUOUS  relation.split, activation.silu_and_mul plain host fp32: no informative case was drawn
+  NUMERICAL_PASS (no_graph_proof)  graph.declared, activation.silu_and_mul plain host fp32: the
+  variant does not declare GRAPH_SAFE
+  graph results on host come from the host model: no proof for a GPU
+
+288 distinct cases (4 outside the declared domain), 5 trials, 4.2 s
+FAIL (exit 1): 2 rules failed: write.every_cell, number.reference
+)";
+
+constexpr const char* kPassing = R"(assay 0.1.0: mykernels 1.2 (./libmykernels.so), tier quick, seed 0, trusting
+  host: host model
+  cuda: NVIDIA H200, driver 580.159
+
+                                    write   input   number  relation  graph   stream
+activation.silu_and_mul plain host  PASS 3  PASS 2  PASS 3  PASS 2    PASS 2  PASS 2
+activation.silu_and_mul plain cuda  PASS 3  PASS 2  PASS 3  PASS 2    PASS 2  PASS 2
+
+  graph results on host come from the host model: no proof for a GPU
+
+192 distinct cases, 2 trials, 2.0 s
+PASS (exit 0)
+)";
 
 TEST(Table, OfAFailingRun) { EXPECT_EQ(table(golden("results_golden.jsonl"), false), kFailing); }
 

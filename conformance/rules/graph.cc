@@ -165,6 +165,7 @@ const RuleRow rows[] = {
              .sentence = "Device memory and handles do not grow over many replays.",
              .how = "memory and handles read before and after 48 replays and 12 calls",
              .drives = {Drive::many_replays},
+             .devices = {DeviceType::cuda},
              .needs_flags = ASSAY_GRAPH_SAFE,
              .judge = growth}},
 };

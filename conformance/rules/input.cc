@@ -52,6 +52,7 @@ Judgement scalars(const Observation& seen) {
     const CallSeen& base = seen.calls.front();
     for (std::size_t i = 0; i < call.outputs.size(); ++i) {
       CallSeen swapped = call;
+      swapped.compared.reset();
       swapped.outputs[i].actual = base.outputs[i].actual;
       swapped.outputs[i].poison = {};
       moved = moved || judging::mismatch(seen, swapped).has_value();

@@ -49,11 +49,17 @@ std::optional<Judgement> mismatch(const Observation& seen, const CallSeen& call,
   if (!call.reference || call.outputs.empty()) return std::nullopt;
   const DType run = call.c.dtype;
   const Tolerance tolerance = tolerance_for(run);
+  if (!call.compared) {
+    auto compared = std::make_shared<std::vector<Comparison>>();
+    for (std::size_t i = 0; i < std::min(call.outputs.size(), call.reference->outputs.size()); ++i)
+      compared->push_back(compare(seen.slot->comparator, tolerance, call.outputs[i].actual.view(),
+                                  call.reference->outputs[i].expected.view()));
+    call.compared = std::move(compared);
+  }
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     const OutputSeen& out = call.outputs[i];
     if (i >= call.reference->outputs.size()) break;
-    const Comparison c =
-        compare(seen.slot->comparator, tolerance, out.actual.view(), call.reference->outputs[i].expected.view());
+    const Comparison& c = (*call.compared)[i];
     if (c.fault == CaseFault::expected_not_finite) {
       Judgement j;
       j.verdict = Verdict::no_decision;

@@ -188,17 +188,13 @@ class Validator {
             "its signature is NULL and the slot is not in assay/abi.h; set it to " + shown(slot.signature));
     }
     if (slot.supply.prepares && !(v.has_prepare && v.has_release)) {
-      error(index, LoadCode::prepare_missing,
-            std::string("the slot needs prepare and release and ") +
-                (v.has_prepare   ? "release"
-                 : v.has_release ? "prepare"
-                                 : "both") +
-                (v.has_prepare || v.has_release ? " is" : " are") + " NULL; set both");
+      const std::string missing = v.has_prepare ? "release is" : v.has_release ? "prepare is" : "both are";
+      error(index, LoadCode::prepare_missing, "the slot needs prepare and release and " + missing + " NULL; set both");
     }
     if (!slot.supply.prepares && (v.has_prepare || v.has_release)) {
       error(index, LoadCode::prepare_superfluous,
-            std::string("the slot takes no prepare and ") + (v.has_prepare ? "prepare" : "release") +
-                " is set; leave prepare and release NULL");
+            v.has_prepare ? "the slot takes no prepare and prepare is set; leave prepare and release NULL"
+                          : "the slot takes no prepare and release is set; leave prepare and release NULL");
     }
     domain_ = {};
     if (v.capabilities.fault != TextFault::none) return;

@@ -20,6 +20,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kDeadlineFactor = 10, kShrinkFactor = 4;
 constexpr double kLeastMs = 2000, kLeastShrinkMs = 250, kMostMs = 120000;
 constexpr double kLeastCudaMs = 6000;  // the driver takes up to 3.5 s to report a trap [m, H200]
+constexpr double kMsPerCell = 2e-4;
 constexpr std::size_t kHistoryParts = 512;
 constexpr std::size_t kReferenceBytes = 256u << 20;
 
@@ -33,6 +34,14 @@ bool is_informative(const SlotSpec& slot, DType run, const ReferenceResult& resu
   for (const Expected& e : result.outputs)
     if (!null_check(slot.comparator, tolerance_for(run), e.expected.view()).informative) return false;
   return true;
+}
+
+// Calls and replays of a program: what its time is shared by.
+double work_steps(const Program& program) {
+  double steps = 0;
+  for (std::uint32_t i = 0; i < program.step_count; ++i)
+    steps += program.steps[i].op == Op::call || program.steps[i].op == Op::launch;
+  return std::max(1.0, steps);
 }
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
@@ -70,7 +79,7 @@ struct Bench::State {
   void bury();  // ends the worker; its program and its output stay readable
   std::string output;
   Program& program();
-  int deadline_ms() const;
+  int deadline_ms(const Program&, std::int64_t cells) const;
 };
 
 Bench::Bench(BenchConfig config, MemoryDomain& domain, ReferenceModule& references)
@@ -136,10 +145,16 @@ Program& Bench::State::program() {
   return *idle_program;
 }
 
-int Bench::State::deadline_ms() const {
-  return static_cast<int>(shrinking ? std::clamp(kShrinkFactor * slowest_ms, kLeastShrinkMs, kMostMs)
-                                    : std::clamp(kDeadlineFactor * slowest_ms,
-                                                 domain.type() == DeviceType::cuda ? kLeastCudaMs : kLeastMs, kMostMs));
+// From the slowest pass so far of one call or replay, times those in the program. Large outputs get what a slow kernel
+// would need before anything is known.
+int Bench::State::deadline_ms(const Program& program, std::int64_t cells) const {
+  const double calls = work_steps(program);
+  const double least = shrinking                             ? kLeastShrinkMs
+                       : domain.type() == DeviceType::cuda   ? kLeastCudaMs
+                                                             : kLeastMs;
+  const double factor = shrinking ? kShrinkFactor : kDeadlineFactor;
+  const double wanted = calls * std::max(factor * slowest_ms, kMsPerCell * static_cast<double>(cells));
+  return static_cast<int>(std::clamp(wanted, least, kMostMs));
 }
 
 Binding& Bench::bind(const Case& c, Placement placement, std::uint64_t salt) {
@@ -328,14 +343,16 @@ bool Bench::run(Observation& seen, std::string_view label, bool tolerate) {
   Program& program = s.session->program();
   if (aside && s.idle_program) program = *s.idle_program;
   const auto start = Clock::now();
-  if (auto fault = s.session->run(s.deadline_ms())) {
+  std::int64_t cells = 0;
+  for (const Binding& b : s.bindings) cells = std::max(cells, slot_->output_cells(b.c));
+  if (auto fault = s.session->run(s.deadline_ms(program, cells))) {
     seen.fault = std::move(fault);
     seen.failed_label = label;
     s.bury();
     return false;
   }
   const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  s.slowest_ms = std::max(s.slowest_ms, ms);
+  s.slowest_ms = std::max(s.slowest_ms, ms / work_steps(program));
   for (std::uint32_t i = 0; i < program.step_count; ++i) {
     const ProgramResult& r = program.results[i];
     if (r.code == StepCode::ok) continue;

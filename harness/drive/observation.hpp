@@ -55,6 +55,7 @@ struct CallSeen {
   std::vector<std::int64_t> rows;      // variation: row i of this call is row rows[i] of the first call
   std::string changed_scalar;          // variation: the scalar that differs from the first call
   std::string mutated;                 // replays: the inputs that differ from the capture, comma-separated
+  mutable std::shared_ptr<const std::vector<Comparison>> compared;  // judging::mismatch's memo, one an output
   bool informative = true;             // an all-zero output would not nearly pass (number.* evidence)
 };
 

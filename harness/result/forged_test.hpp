@@ -1,6 +1,7 @@
 // harness/result/forged_test.hpp: made-up records for the tests of results and reports.
 //
-// Promises: each is legal under schema 1 and fixed, so that golden texts stay.
+// Promises: each is legal under schema 1 and fixed, so that golden texts stay. Brings holds() along, since reports may
+// include nothing of ours but this folder.
 // Who calls it: tests only.
 //
 //   FailureRecord failure = forged_failure("write.every_cell", Reason::unwritten);
@@ -8,6 +9,7 @@
 
 #include <string>
 
+#include "harness/case/rapid_test.hpp"
 #include "harness/result/records.hpp"
 
 namespace assay {
