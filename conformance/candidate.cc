@@ -1,5 +1,6 @@
 #include "conformance/candidate.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -49,8 +50,8 @@ SlotCatalogueView catalogue_view() {
 }
 
 std::string file_digest(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) return {};
   std::ifstream file(path, std::ios::binary);
-  if (!file) return {};
   return sha256_hex(std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
 }
 

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "conformance/installation.hpp"
 #include "conformance/progress.hpp"
 #include "conformance/shard.hpp"
+#include "harness/device/owned_fd.hpp"
 #include "reports/failure_text.hpp"
 #include "reports/junit.hpp"
 #include "reports/table.hpp"
@@ -63,7 +65,7 @@ struct Child {
   bool done = false;
 };
 
-Child start_child(const Options& o, int shard, int shards) {
+Child start_child(const Options& o, int shard, int shards, int device_lock) {
   int pipes[2];
   if (pipe2(pipes, O_CLOEXEC) != 0) throw std::runtime_error("cannot create a pipe");
   std::vector<std::string> words = {own_path(), "check"};
@@ -85,14 +87,16 @@ Child start_child(const Options& o, int shard, int shards) {
   add("--device-ordinal", std::to_string(o.ordinal));
   add("--shard", std::to_string(shard));
   add("--shards", std::to_string(shards));
-  constexpr int kResults = 210;
+  constexpr int kResults = 210, kDeviceLock = 211;
   add("--results-fd", std::to_string(kResults));
+  add("--device-lock", std::to_string(kDeviceLock));
   std::vector<char*> argv;
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, pipes[1], kResults);
+  posix_spawn_file_actions_adddup2(&actions, device_lock, kDeviceLock);
   Child child;
   const int error = posix_spawn(&child.pid, own_path().c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -115,10 +119,10 @@ void take_lines(Child& child, Line&& line) {
   }
 }
 
-// Runs the children to their end. False: one of them died.
+// Runs the children to their end. no_decision: one was killed from outside; internal: one failed by itself.
 template <class Line>
-bool run_children(std::vector<Child>& children, Line&& line) {
-  bool all_well = true;
+ExitCode run_children(std::vector<Child>& children, Line&& line) {
+  ExitCode outcome = ExitCode::pass;
   std::size_t open = children.size();
   while (open > 0) {
     if (interrupted)
@@ -144,10 +148,12 @@ bool run_children(std::vector<Child>& children, Line&& line) {
       while (waitpid(children[i].pid, &status, 0) < 0 && errno == EINTR) {
       }
       children[i].pid = -1;
-      all_well = all_well && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+      if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
+      const bool killed = WIFSIGNALED(status) && (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM);
+      if (outcome != ExitCode::internal) outcome = killed ? ExitCode::no_decision : ExitCode::internal;
     }
   }
-  return all_well;
+  return outcome;
 }
 
 int check_load_only(const Options& options, const Candidate& candidate) {
@@ -204,6 +210,9 @@ int check_command(const Options& given) {
   if (error)
     return refuse("cannot create the report folder " + options.report + " (" + error.message() +
                   "); name another with --report");
+  if (!options.corpus.empty() && (std::filesystem::create_directories(options.corpus, error), error))
+    return refuse("cannot create the corpus folder " + options.corpus + " (" + error.message() +
+                  "); name another with --corpus");
   const std::string results_path = options.report + "/results.jsonl";
   if (std::filesystem::exists(results_path))
     std::filesystem::rename(results_path, options.report + "/results.previous.jsonl", error);
@@ -248,7 +257,7 @@ int check_command(const Options& given) {
   for (const std::string& note : candidate->notes) std::printf("note: %s\n", note.c_str());
   std::fflush(stdout);
 
-  bool all_well = true;
+  ExitCode judges = ExitCode::pass;
   if (candidate->fault) {
     write_load_fault(*writer, *candidate->fault);
     RuleRecord rule;
@@ -271,20 +280,23 @@ int check_command(const Options& given) {
     action.sa_handler = on_interrupt;
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
+    const OwnedFd device_lock(memfd_create("assay-device-lock", MFD_CLOEXEC));
+    if (device_lock.get() < 0) throw std::runtime_error("cannot create a memory file");
     std::vector<Child> children;
-    for (unsigned i = 0; i < jobs; ++i) children.push_back(start_child(options, static_cast<int>(i), static_cast<int>(jobs)));
-    all_well = run_children(children, line);
+    for (unsigned i = 0; i < jobs; ++i)
+      children.push_back(start_child(options, static_cast<int>(i), static_cast<int>(jobs), device_lock.get()));
+    judges = run_children(children, line);
   }
   progress.end();
 
   EndRecord end = end_for(results);
   end.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  if (interrupted || !all_well) {
+  if (interrupted || judges != ExitCode::pass) {
     end.verdict = "NO_DECISION";
-    end.exit_code = static_cast<int>(interrupted ? ExitCode::no_decision : ExitCode::internal);
+    end.exit_code = static_cast<int>(interrupted ? ExitCode::no_decision : judges);
     end.why = interrupted ? "the run was interrupted" : "a judge ended before it had finished";
   }
-  if (!interrupted && all_well) {
+  if (!interrupted && judges == ExitCode::pass) {
     writer->line(to_json(end));
     results.has_end = true;
     results.end = end;

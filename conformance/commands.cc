@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -72,8 +73,9 @@ std::optional<Candidate> load_or_refuse(const Options& options, int& exit_code) 
   } catch (const JsonError& error) {
     exit_code = refuse(std::string("the library's table is not readable: ") + error.what());
   } catch (const WorkerUnavailable& error) {
-    std::fprintf(stderr, "assay: %s\n", error.what());
-    exit_code = static_cast<int>(ExitCode::internal);
+    // Named by the user, a missing worker is bad input; our own is a broken installation.
+    exit_code = refuse(error.what());
+    if (options.worker.empty()) exit_code = static_cast<int>(ExitCode::internal);
   }
   return std::nullopt;
 }
@@ -103,7 +105,7 @@ std::vector<Unit> units_of(const Options& options, const Candidate& candidate, s
 
 int replay_command(const Options& options) {
   std::ifstream file(options.trial);
-  if (!file) return refuse("cannot read the trial " + options.trial + "; name a file that `assay check` wrote");
+  if (!file || !std::filesystem::is_regular_file(options.trial)) return refuse("cannot read the trial " + options.trial + "; name a file that `assay check` wrote");
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   Trial trial;
   try {
@@ -148,7 +150,8 @@ int replay_command(const Options& options) {
 #endif
     Bench bench(config, *domain, references);
     bench.use(*variant->slot, variant->info);
-    const Observation seen = observe(bench, trial, Tier::gate);
+    int wary = 1;
+    const Observation seen = observe_patiently(bench, trial, Tier::gate, wary);
     bool failed = false, undecided = false;
     int judged = 0;
     for (const RuleSpec* rule : rule_catalogue()) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "assay/property.hpp"
 #include "harness/case/digest.hpp"
@@ -17,6 +18,9 @@ namespace assay {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr int kWaryTrials = 200;
+constexpr std::chrono::milliseconds kMoment(20);
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -91,13 +95,30 @@ Examiner::UnitState& Examiner::state_of(const Unit& unit) {
   return *state;
 }
 
-// Infrastructure gets second chances in fresh workers; trusted code that dies twice was corrupted by the candidate.
-Observation Examiner::observe_patiently(const Trial& trial) {
-  Observation seen = observe(bench_, trial, config_.tier);
+namespace {
+
+// An earlier call may be what ends an idle worker. Where one ended so, trials wait a moment for their own worker's end.
+Observation observe_and_wait(Bench& bench, const Trial& trial, Tier tier, bool wait) {
+  Observation seen = observe(bench, trial, tier);
+  if (!wait || seen.fault) return seen;
+  std::this_thread::sleep_for(kMoment);
+  bench.begin_trial(seen);
+  bench.label("a moment after the call");
+  bench.script().simple(Op::sync, 0);
+  bench.flush();
+  return seen;
+}
+
+}  // namespace
+
+Observation observe_patiently(Bench& bench, const Trial& trial, Tier tier, int& wary) {
+  Observation seen = observe_and_wait(bench, trial, tier, wary > 0);
+  wary = std::max(0, wary - 1);
   for (int again = 0; again < 2 && seen.fault && seen.fault->verdict == Verdict::no_decision; ++again) {
     const Reason before = seen.fault->reason;
-    bench_.retire_worker();
-    seen = observe(bench_, trial, config_.tier);
+    if (before == Reason::harness) wary = kWaryTrials;
+    bench.retire_worker();
+    seen = observe_and_wait(bench, trial, tier, wary > 0);
     if (again == 1 && before == Reason::harness && seen.fault && seen.fault->reason == Reason::harness) {
       seen.fault->verdict = Verdict::fail;
       seen.fault->reason = Reason::corrupts_worker;
@@ -168,7 +189,7 @@ void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
     }
     if (!fits(*unit.variant->slot, trial.part)) continue;
     const auto start = Clock::now();
-    const Observation seen = observe_patiently(trial);
+    const Observation seen = observe_patiently(bench_, trial, config_.tier, wary_);
     record(unit, state, seen, 1e3 * seconds_since(start));
     if (drive == Drive::eager && seen.fault && seen.fault->verdict == Verdict::fail) return;
   }
@@ -227,7 +248,7 @@ FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpe
       if (!match(unit.variant->domain, descriptor_of(*unit.variant->slot, c, config_.architecture, false)).accepted())
         return not_applicable();
     if (!fits(*unit.variant->slot, t.part)) return not_applicable();
-    const Observation seen = observe(bench_, t, config_.tier);
+    const Observation seen = observe_patiently(bench_, t, config_.tier, wary_);
     Judgement j = judge(rule, seen);
     if (j.verdict == Verdict::fail) output = bench_.worker_output();
     return j;
@@ -302,7 +323,7 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
     bench_.use(*unit.variant->slot, info);
     for (const Trial& t : corpus_of(unit)) {
       const auto start = Clock::now();
-      record(unit, state, observe_patiently(t), 1e3 * seconds_since(start));
+      record(unit, state, observe_patiently(bench_, t, config_.tier, wary_), 1e3 * seconds_since(start));
     }
   }
   bool failed = state.failing.count(rule.id) != 0;  // in the corpus

@@ -54,7 +54,6 @@ class Examiner {
   UnitState& state_of(const Unit&);
   bool consider(const Unit&, UnitState&, const Case&, const RuleSpec&);
   void observe_case(const Unit&, UnitState&, const Case&);
-  Observation observe_patiently(const Trial&);
   void record(const Unit&, UnitState&, const Observation&, double ms);
   FailureRecord shrink(const Unit&, UnitState&, const RuleSpec&, const Finding&);
   std::vector<Trial> corpus_of(const Unit&);
@@ -62,9 +61,14 @@ class Examiner {
   ExaminerConfig config_;
   Bench& bench_;
   ResultWriter& writer_;
+  int wary_ = 0;
   std::map<std::string, std::unique_ptr<UnitState>> units_;
 };
 
 [[nodiscard]] Subject subject_of(const Unit&);
+
+// Infrastructure gets second chances in fresh workers; trusted code that dies twice was corrupted by the candidate.
+// `wary`: how many trials to come wait a moment for their worker's end; counts down, and up where trusted code died.
+[[nodiscard]] Observation observe_patiently(Bench&, const Trial&, Tier, int& wary);
 
 }  // namespace assay

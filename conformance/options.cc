@@ -43,7 +43,7 @@ ParseOutcome parse_options(int argc, char** argv) {
   std::string tier = "quick", seed = "0";
   const auto common = [&](CLI::App* sub) {
     sub->add_option("--worker", o.worker, "worker program; one that assay_add_candidate built holds its candidate");
-    sub->add_option("--device-ordinal", o.ordinal, "which CUDA device")->check(CLI::NonNegativeNumber);
+    sub->add_option("--device-ordinal", o.ordinal, "which CUDA device")->check(CLI::Range(0, 1023));
     sub->add_flag("--in-process", o.in_process, "judge and candidate in one process, for debuggers; never evidence");
     sub->add_option("--rule", o.rules, "only these rules");
   };
@@ -66,6 +66,7 @@ ParseOutcome parse_options(int argc, char** argv) {
   check->add_option("--shard", o.shard)->group("");
   check->add_option("--shards", o.shards)->group("");
   check->add_option("--results-fd", o.results_fd)->group("");
+  check->add_option("--device-lock", o.device_lock)->group("");
   common(check);
   CLI::App* replay = app.add_subcommand("replay", "run one trial again, in a fresh worker");
   replay->add_option("trial", o.trial, "a trial file that a check wrote")->required();
@@ -97,8 +98,12 @@ ParseOutcome parse_options(int argc, char** argv) {
     }
   } catch (const CLI::ParseError& error) {
     outcome.done = true;
-    const int code = app.exit(error);
-    outcome.exit_code = code == 0 ? 0 : static_cast<int>(ExitCode::bad_input);
+    if (error.get_exit_code() == 0) {
+      outcome.exit_code = app.exit(error);  // help or version
+    } else {
+      std::fprintf(stderr, "assay: %s; see `assay --help`\n", error.what());
+      outcome.exit_code = static_cast<int>(ExitCode::bad_input);
+    }
     return outcome;
   }
   for (const std::string& d : devices) o.devices.push_back(device_from(d));

@@ -31,7 +31,7 @@ struct Options {
   std::string topic;                     // list: slots, rules, variants; explain: a rule
 
   // Internal: one shard of a run, writing result lines to a descriptor.
-  int shard = -1, shards = 0, results_fd = -1;
+  int shard = -1, shards = 0, results_fd = -1, device_lock = -1;
 };
 
 struct ParseOutcome {

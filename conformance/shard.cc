@@ -1,5 +1,6 @@
 #include "conformance/shard.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -7,12 +8,14 @@
 
 #include "conformance/installation.hpp"
 #include "harness/device/memory.hpp"
+#include "harness/device/owned_fd.hpp"
 
 namespace assay {
 namespace {
 
 // What one device's units share.
 struct Judge {
+  OwnedFd lock;  // judges of one GPU take turns on it
   std::unique_ptr<MemoryDomain> domain;
   std::unique_ptr<Bench> bench;
   std::unique_ptr<Examiner> examiner;
@@ -45,6 +48,11 @@ struct Context {
 #ifndef ASSAY_NO_REFUSALS
     config.worker.data_limit = 2ULL << 30;
 #endif
+    if (device == DeviceType::cuda && options.device_lock >= 0) {
+      // An open file of this judge's own: flock tells open files apart, not descriptors.
+      j.lock = OwnedFd(open(("/proc/self/fd/" + std::to_string(options.device_lock)).c_str(), O_RDWR | O_CLOEXEC));
+      if (j.lock.get() >= 0) config.device_lock = j.lock.get();
+    }
     j.bench = std::make_unique<Bench>(config, *j.domain, references);
     ExaminerConfig examine;
     examine.tier = options.tier;

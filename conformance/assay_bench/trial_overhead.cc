@@ -63,23 +63,22 @@ void BareTrial(benchmark::State& state, DeviceType device) {
   Stand stand;
   if (!stand.build(state, device)) return;
   const Case c = small_case(*stand.variant->slot);
-  Observation seen;
   for (auto _ : state) {
     const auto start = std::chrono::steady_clock::now();
-    stand.bench->begin_trial();
+    Observation seen;
+    seen.trial.part.cases = {c};
+    stand.bench->begin_trial(seen);
     Binding& b = stand.bench->bind(c);
     stand.bench->push(b);
-    Script script = stand.bench->script(c);
-    const int call = script.call(b, 0);
-    script.simple(Op::sync, 0);
-    if (!stand.bench->run(seen, "call")) {
+    const int call = stand.bench->script().call(b, 0);
+    stand.bench->script().simple(Op::sync, 0);
+    stand.bench->collect(b, "call", {.call = call, .reference = false});
+    if (!stand.bench->flush()) {
       state.SkipWithError("the trial failed");
       return;
     }
-    const CallSeen got = stand.bench->collect(b, "call", false);
-    benchmark::DoNotOptimize(got.outputs.data());
     const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    state.SetIterationTime(std::max(0.0, wall - 1e-9 * static_cast<double>(stand.bench->result(call).nanoseconds)));
+    state.SetIterationTime(std::max(0.0, wall - 1e-9 * static_cast<double>(seen.calls.front().nanoseconds)));
   }
 }
 

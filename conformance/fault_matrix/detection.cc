@@ -3,9 +3,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <optional>
+#include <nlohmann/json.hpp>
 
 #include "conformance/candidate.hpp"
 #include "conformance/examiner.hpp"
@@ -25,7 +26,9 @@ double seconds_since(Clock::time_point start) {
 // A results file that no other process sees.
 class PrivateResults {
  public:
-  PrivateResults() : fd_(memfd_create("fault-matrix", MFD_CLOEXEC)), writer_(fd_.get()) {}
+  PrivateResults() : fd_(memfd_create("fault-matrix", MFD_CLOEXEC)), writer_(fd_.get()) {
+    writer_.line(to_json(RunRecord{}));
+  }
   ResultWriter& writer() noexcept { return writer_; }
   [[nodiscard]] RunResults read() const { return read_results("/proc/self/fd/" + std::to_string(fd_.get())); }
 
@@ -42,8 +45,15 @@ std::vector<Unit> units_of(const Candidate& candidate, DeviceType device) {
   return units;
 }
 
+bool blames(const FaultRow& row, Reason reason) {
+  return std::find(row.blame.begin(), row.blame.end(), reason) != row.blame.end();
+}
+
 std::string demanded(const FaultRow& row) {
-  return row.blame ? "a failure for " + std::string(name_of(*row.blame)) : "a failure";
+  std::string text = "a failure";
+  for (const Reason reason : row.blame)
+    text += (reason == row.blame.front() ? " for " : " or ") + std::string(name_of(reason));
+  return text;
 }
 
 }  // namespace
@@ -122,11 +132,13 @@ Detection Laboratory::detect(const FaultRow& row, const std::string& library) {
     d.seconds_until_caught = d.seconds_until_shrunk = seconds_since(start);
     d.trial = "load";
     d.confirmed = "nothing to shrink";
-    if (row.blame != candidate.fault->reason) d.miss = "died at load (" + d.reason + ")";
+    if (!blames(row, candidate.fault->reason)) d.miss = "died at load (" + d.reason + ")";
     return d;
   }
 
-  Bench bench({worker}, *s.domain, s.references);
+  BenchConfig on;
+  on.worker = worker;
+  Bench bench(on, *s.domain, s.references);
   std::string seen;
   for (const Unit& unit : units_of(candidate, s.config.device)) {
     if (unit.variant->slot->id != row.slot) continue;
@@ -145,7 +157,7 @@ Detection Laboratory::detect(const FaultRow& row, const std::string& library) {
         continue;
       }
       const FailureRecord failure = results.read().failures.back();
-      if (row.blame && failure.reason != *row.blame) {
+      if (!row.blame.empty() && !blames(row, failure.reason)) {
         seen = rule->id + " fails for " + std::string(name_of(failure.reason)) + ": " + failure.text;
         if (row.any_rule()) break;  // the rest fails for the same reason
         continue;
@@ -183,7 +195,9 @@ std::vector<Complaint> Laboratory::examine_right(const std::string& library, std
   const std::vector<Unit> units = units_of(candidate, s.config.device);
   if (units.empty()) complaints.push_back({seed, "the library offers nothing for this device"});
   PrivateResults results;
-  Bench bench({worker}, *s.domain, s.references);
+  BenchConfig on;
+  on.worker = worker;
+  Bench bench(on, *s.domain, s.references);
   ExaminerConfig config;
   config.seed = seed;
   config.architecture = s.architecture();

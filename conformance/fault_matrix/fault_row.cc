@@ -77,11 +77,13 @@ std::vector<FaultRow> read_faults(const std::string& path) {
     try {
       row.device = device_from(cell("device"));
       constexpr std::string_view blame = "blame:";
-      if (row.source.rfind(blame, 0) == 0) row.blame = reason_from(row.source.substr(blame.size()));
+      if (row.source.rfind(blame, 0) == 0)
+        for (const std::string& reason : split(row.source.substr(blame.size()), ','))
+          row.blame.push_back(reason_from(reason));
     } catch (const std::invalid_argument& error) {
       throw BadTable(where + ": " + error.what());
     }
-    if (row.any_rule() && !row.blame) throw BadTable(where + ": verdict.attribution needs a source of blame:<reason>");
+    if (row.any_rule() && row.blame.empty()) throw BadTable(where + ": verdict.attribution needs a source of blame:<reason>");
     if (const auto at = cells.find("minimal"); at != cells.end()) row.minimal = minimal_from(at->second, where);
     faults.push_back(std::move(row));
   }

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -28,7 +27,7 @@ struct FaultRow {
   std::string stem;                         // of the source and of the library
   DeviceType device = DeviceType::host;
   std::string slot, rule, source, fault;
-  std::optional<Reason> blame;              // source "blame:<reason>": the reason that the failure must give
+  std::vector<Reason> blame;                // source "blame:<reason>[,<reason>]": reasons that the failure may give
   std::map<std::string, std::int64_t> minimal;  // dims of the shrunk case; "history": parts that must come before it
 
   [[nodiscard]] bool any_rule() const noexcept { return rule == "verdict.attribution"; }

@@ -146,7 +146,7 @@ Observation right(Drive drive, const Case& c = base_case()) {
     case Drive::many_replays:
       seen.captured = true;
       seen.replays = 48;
-      seen.usage_before = seen.usage_after = {1 << 20, 12};
+      seen.usage.assign(5, {1 << 20, 12});
       call("after many replays");
       break;
   }
@@ -277,8 +277,10 @@ const std::vector<Misdeed>& misdeeds() {
       {"graph.workspace_moves", Drive::regrow, Reason::workspace_moved,
        [](Observation& seen) { seen.bystanders[0].inputs[1].changed = 1; }},
       {"graph.no_growth", Drive::many_replays, Reason::growth,
-       [](Observation& seen) { seen.usage_after.bytes_used += 5u << 20; }},
-      {"graph.no_growth", Drive::many_replays, Reason::growth, [](Observation& seen) { ++seen.usage_after.handles; }},
+       [](Observation& seen) {
+         for (std::size_t i = 0; i < seen.usage.size(); ++i) seen.usage[i].bytes_used += i * (2u << 20);
+       }},
+      {"graph.no_growth", Drive::many_replays, Reason::growth, [](Observation& seen) { ++seen.usage.back().handles; }},
       {"stream.ordered", Drive::late_producer, Reason::late_write,
        [](Observation& seen) { seen.late_write = "8 bytes of out"; }},
       {"stream.ordered", Drive::late_producer, Reason::unordered, wrong(0)},
@@ -345,7 +347,6 @@ const std::vector<Empty>& empties() {
        }},
       {"input.not_retained", Drive::relocated, pass, uninformative},
       {"number.reference", Drive::eager, pass, uninformative},
-      {"number.reference", Drive::eager, pass, without_cells},
       {"number.no_structured_error", Drive::eager, pass, uninformative},
       {"number.bound", Drive::eager, pass, uninformative},
       {"number.finite", Drive::eager, pass, without_cells},
@@ -374,7 +375,7 @@ const std::vector<Empty>& empties() {
       {"graph.order_free", Drive::interleaved_graphs, no, nothing},
       {"graph.eager_after", Drive::interleaved_graphs, no, nothing},
       {"graph.workspace_moves", Drive::regrow, pass, uninformative},
-      {"graph.no_growth", Drive::many_replays, no, [](Observation& seen) { seen.replays = 0; }},
+      {"graph.no_growth", Drive::many_replays, no, [](Observation& seen) { seen.usage.clear(); }},
       {"stream.ordered", Drive::late_producer, pass, uninformative},
       {"stream.no_host_sync", Drive::held_stream, pass, nothing},
       {"stream.concurrent", Drive::two_streams, pass, uninformative},
@@ -471,6 +472,12 @@ TEST(Rules, ALaterReplaysErrorIsNotAColdOne) {
   Observation seen = right(Drive::capture_replay);
   wrong(1)(seen);
   EXPECT_EQ(name_of(judge(*find_rule("graph.cold_first"), seen).verdict), "PASS");
+}
+
+TEST(Rules, MemoryThatOthersTakeOnASharedDeviceIsNoGrowth) {
+  Observation seen = right(Drive::many_replays);
+  for (std::size_t i = 3; i < seen.usage.size(); ++i) seen.usage[i].bytes_used += 1u << 30;
+  EXPECT_EQ(name_of(judge(*find_rule("graph.no_growth"), seen).verdict), "PASS");
 }
 
 TEST(Rules, AReferenceThatIsNotFiniteDecidesNothing) {

@@ -44,16 +44,18 @@ double work_of(const SlotSpec& slot, const Case& c) {
   return slot.work ? slot.work(c) : static_cast<double>(slot.output_cells(c));
 }
 
-// Halves the widest dim until the case is within the limits; dims at their minimum stay.
-void fit(const SlotSpec& slot, Case& c, const TierLimits& limits) {
+// Halves the widest dim until the case is within the limits; dims stay at their minimum, and at those of `least`.
+void fit(const SlotSpec& slot, Case& c, const TierLimits& limits, const Case* least = nullptr) {
+  const auto floor_of = [&](const DimSpec& d) { return least ? std::max(d.min, least->dims.at(d.name)) : d.min; };
   for (int round = 0; round < 400; ++round) {
     if (slot.output_cells(c) <= limits.output_cells && work_of(slot, c) <= limits.reference_work) return;
     const DimSpec* widest = nullptr;
     for (const DimSpec& d : slot.dims)
-      if (c.dims[d.name] > std::max<std::int64_t>(d.min, 1) && (!widest || c.dims[d.name] > c.dims[widest->name]))
+      if (c.dims[d.name] > std::max<std::int64_t>(floor_of(d), 1) &&
+          (!widest || c.dims[d.name] > c.dims[widest->name]))
         widest = &d;
     if (!widest) return;
-    c.dims[widest->name] = std::max(widest->min, c.dims[widest->name] / 2);
+    c.dims[widest->name] = std::max(floor_of(*widest), c.dims[widest->name] / 2);
     repair(slot, c);
   }
 }
@@ -195,7 +197,7 @@ Case companion(const SlotSpec& slot, const Case& c, Drive drive, Tier tier) {
     repair(slot, larger);
     limits.output_cells = std::max(limits.output_cells, 8 * slot.output_cells(c));
     limits.reference_work = std::max(limits.reference_work, 8 * work_of(slot, c));
-    fit(slot, larger, limits);
+    fit(slot, larger, limits, &c);  // never smaller than the first in any dim, whatever the work costs
     return larger;
   }
   // A few tries for one that launches work; a graph of an empty call would be empty.

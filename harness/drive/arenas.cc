@@ -25,15 +25,18 @@ void Arenas::make(std::uint32_t id, const ArenaPlan& plan) {
   ++generations_[id];
 }
 
+void Arenas::at_least(std::uint32_t id, std::uint64_t bytes) {
+  if (arenas_[id] && arenas_[id]->plan().span >= bytes) return;
+  const std::uint64_t span = round_up(std::max(kLeastArena, bytes + bytes / 2), domain_.granularity());
+  make(id, {span, {{0, span}}});
+}
+
 void Arenas::reserve(std::uint64_t input_bytes, std::uint64_t output_bytes) {
-  const auto at_least = [&](std::uint32_t id, std::uint64_t bytes) {
-    if (arenas_[id] && arenas_[id]->plan().span >= bytes) return;
-    const std::uint64_t span = round_up(std::max(kLeastArena, bytes + bytes / 2), domain_.granularity());
-    make(id, {span, {{0, span}}});
-  };
   at_least(kInputs, input_bytes);
   at_least(kOutputs, output_bytes);
 }
+
+void Arenas::shelve(std::uint64_t bytes) { at_least(kShelf, bytes); }
 
 std::uint64_t Arenas::take(ArenaId id, std::uint64_t bytes, std::uint64_t gap) {
   const std::uint64_t offset = round_up(used_[id] + gap, region_alignment);

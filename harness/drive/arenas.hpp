@@ -14,7 +14,7 @@
 namespace assay {
 
 // Arena ids. Far tensors have an arena each, from kFar on.
-enum ArenaId : std::uint32_t { kInputs, kOutputs, kFencedInputs, kFencedOutputs, kFar, kArenas = 12 };
+enum ArenaId : std::uint32_t { kInputs, kOutputs, kFencedInputs, kFencedOutputs, kShelf, kFar, kArenas = 12 };
 
 class Arenas {
  public:
@@ -27,6 +27,8 @@ class Arenas {
   [[nodiscard]] Chunk take_fenced(ArenaId, std::uint64_t bytes);
   // The next far arena: `rows` chunks at a pitch.
   [[nodiscard]] std::uint32_t take_far(std::uint64_t rows, std::uint64_t pitch_bytes, std::uint64_t chunk_bytes);
+  // The shelf, with room for so many bytes. What it held is lost.
+  void shelve(std::uint64_t bytes);
   // Room that the trial will need, before its first take: an arena must not move while a trial holds offsets.
   void reserve(std::uint64_t input_bytes, std::uint64_t output_bytes);
 
@@ -41,6 +43,7 @@ class Arenas {
 
  private:
   void make(std::uint32_t id, const ArenaPlan&);
+  void at_least(std::uint32_t id, std::uint64_t bytes);
 
   MemoryDomain& domain_;
   std::array<std::unique_ptr<Arena>, kArenas> arenas_;

@@ -1,6 +1,9 @@
 #include "harness/drive/bench.hpp"
 
+#include <sys/file.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -10,6 +13,7 @@
 
 #include "harness/compare/comparators.hpp"
 #include "harness/drive/arenas.hpp"
+#include "harness/tensor/cells.hpp"
 #include "harness/tensor/philox.hpp"
 
 namespace assay {
@@ -20,6 +24,10 @@ using Clock = std::chrono::steady_clock;
 constexpr double kDeadlineFactor = 10, kShrinkFactor = 4;
 constexpr double kLeastMs = 2000, kLeastShrinkMs = 250, kMostMs = 120000;
 constexpr double kLeastCudaMs = 6000;  // the driver takes up to 3.5 s to report a trap [m, H200]
+// Streams that no candidate is given: reads of its outputs, and the one that pushes.
+constexpr std::uint32_t kMainStream = 0, kReadStream = 6;
+constexpr std::uint64_t kShelfAlignment = 256, kOneUpload = 4u << 20, kShelfFlush = 64u << 20;
+constexpr std::uint64_t kMostBindings = 4;         // sets of buffers that a drive makes of one case
 constexpr double kMsPerCell = 2e-4;
 constexpr std::size_t kHistoryParts = 512;
 constexpr std::size_t kReferenceBytes = 256u << 20;
@@ -36,6 +44,23 @@ bool is_informative(const SlotSpec& slot, DType run, const ReferenceResult& resu
   return true;
 }
 
+// Judges that share a GPU take turns: two contexts with work at once are time-sliced in slices of milliseconds.
+class DeviceTurn {
+ public:
+  explicit DeviceTurn(std::optional<int> lock) : fd_(lock.value_or(-1)) {
+    while (fd_ >= 0 && flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~DeviceTurn() {
+    if (fd_ >= 0) flock(fd_, LOCK_UN);
+  }
+  DeviceTurn(const DeviceTurn&) = delete;
+  DeviceTurn& operator=(const DeviceTurn&) = delete;
+
+ private:
+  int fd_;
+};
+
 // Calls and replays of a program: what its time is shared by.
 double work_steps(const Program& program) {
   double steps = 0;
@@ -46,15 +71,62 @@ double work_steps(const Program& program) {
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
 
-}  // namespace
-
-Placed& Binding::named(std::string_view argument) {
-  for (Placed& p : tensors)
-    if (p.spec->name == argument) return p;
-  throw std::out_of_range("no tensor " + std::string(argument));
+LayoutRequest request_of(const SlotSpec& slot, const ArgumentSpec& a, const Case& c) {
+  LayoutRequest request;
+  request.dtype = slot.dtype(a, c);
+  request.shape = slot.shape(a, c);
+  request.alignment = static_cast<std::uint64_t>(a.alignment);
+  if (const auto l = c.layouts.find(a.name); l != c.layouts.end()) {
+    request.row_padding = request.shape.size() >= 2 ? l->second.pad : 0;
+    request.offset = l->second.offset / static_cast<std::int64_t>(size_of(request.dtype));
+  }
+  return request;
 }
 
+// The bytes of a region with its cells, guards and padding.
+Image paint_image(const Placed& p, const Piece& piece, std::optional<Guard> guard) {
+  auto image = std::make_shared<std::vector<std::byte>>(piece.box.region_bytes);
+  paint(*image, piece.box, guard.value_or(p.guard));
+  if (p.spec->kind == 'o') {
+    paint_poison(*image, piece.box, p.poison);
+  } else {
+    TensorView part = p.values.view();
+    part.shape = piece.box.shape;
+    part.strides = contiguous_strides(part.shape);
+    part.data = static_cast<std::byte*>(part.data) + static_cast<std::size_t>(piece.first_cell) * size_of(p.dtype);
+    deposit(*image, piece.box, part);
+  }
+  return image;
+}
+
+}  // namespace
+
 struct Bench::State {
+  // What a collect or probe step will be made of once the program has run.
+  struct Read {
+    Image image;                        // what was pushed; inputs and probed outputs are compared with it
+    const Placed* placed = nullptr;
+    std::size_t piece = 0;
+    std::uint64_t offset = 0;           // on the shelf, from the start of what comes back
+  };
+  struct Deferred {
+    int last_step = 0;                  // valid where the program got past it
+    std::vector<Read> reads;
+    // A collected call.
+    bool call = false;
+    Case c;
+    std::string label;
+    CollectNotes notes;
+    std::vector<std::uint64_t> poisons; // one a tensor
+    const Binding* binding = nullptr;
+    std::shared_ptr<const ReferenceResult> reference;
+    bool informative = true;
+    // A probe, or an expected result.
+    std::function<void(const std::string&)> say;
+    std::function<void(const ProgramResult&)> take;
+    int result = -1;
+  };
+
   BenchConfig config;
   MemoryDomain& domain;
   ReferenceModule& references;
@@ -67,19 +139,31 @@ struct Bench::State {
   std::unordered_map<std::string, CachedReference> cache;
   std::size_t cache_bytes = 0;
   bool shrinking = false;
-  bool reset_due = true;                           // the next program begins a trial
   double slowest_ms = 0;
   std::uint64_t started = 0;
-  std::string device;
-  std::unique_ptr<Program> idle_program;           // to build programs on while no worker lives
+  std::string device, output;
+
+  // The program in the making, in memory of the judge's own.
+  std::unique_ptr<Program> program = std::make_unique<Program>();
+  Script script{*program};
+  Observation* seen = nullptr;
+  bool push_pending = false;                       // the next step waits for what was pushed
+  std::uint64_t up_bytes = 0, down_bytes = 0;      // on the shelf
+  std::vector<std::pair<Image, std::uint64_t>> uploads;
+  std::vector<int> down_steps;                     // whose shelf offsets count from the end of what goes up
+  std::deque<Deferred> deferred;
 
   State(BenchConfig c, MemoryDomain& d, ReferenceModule& r) : config(std::move(c)), domain(d), references(r), arenas(d) {}
 
   std::optional<Fault> ready(std::uint32_t variant);
-  void bury();  // ends the worker; its program and its output stay readable
-  std::string output;
-  Program& program();
-  int deadline_ms(const Program&, std::int64_t cells) const;
+  void bury();  // ends the worker; what it printed stays readable
+  int deadline_ms(std::int64_t cells) const;
+  void begin(const SlotSpec& slot, std::uint32_t variant);
+  void upload();
+  bool run(int deadline_ms);
+  void settle(int steps_done);
+  void read_call(Deferred&, const std::vector<std::byte>& shelf);
+  std::uint64_t read_back(Deferred&, Placed&, bool only_outputs);
 };
 
 Bench::Bench(BenchConfig config, MemoryDomain& domain, ReferenceModule& references)
@@ -98,10 +182,24 @@ void Bench::use(const SlotSpec& slot, const VariantInfo& variant) {
   variant_ = variant;
 }
 
-void Bench::begin_trial() {
-  state_->reset_due = true;
-  state_->bindings.clear();
-  state_->arenas.begin_trial();
+void Bench::begin_trial(Observation& seen) {
+  State& s = *state_;
+  s.bindings.clear();
+  s.arenas.begin_trial();
+  s.seen = &seen;
+  // Room for every set of buffers that a drive makes of its cases, before anything holds an offset.
+  std::uint64_t need[2] = {1u << 16, 1u << 16};
+  for (const Case& c : seen.trial.part.cases)
+    for (const ArgumentSpec& a : slot_->arguments) {
+      if (a.kind != 'i' && a.kind != 'o') continue;
+      const Box box = lay_out(request_of(*slot_, a, c));
+      need[a.kind == 'o'] += kMostBindings * (round_up(box.region_bytes, region_alignment) + 9 * region_alignment);
+    }
+  s.arenas.reserve(need[0], need[1]);
+  s.begin(*slot_, variant_.index);
+  s.script.label("start of the trial");
+  s.script.simple(Op::reset, 0);
+  s.script.schedule(schedule_of(seen.trial.part.cases.front()));
 }
 
 // A worker with device, library and this variant ready. A fault here ends the worker.
@@ -133,22 +231,14 @@ std::optional<Fault> Bench::State::ready(std::uint32_t variant) {
 
 void Bench::State::bury() {
   if (!session) return;
-  if (!idle_program) idle_program = std::make_unique<Program>();
-  *idle_program = session->program();
   output = session->output();
   session.reset();
 }
 
-Program& Bench::State::program() {
-  if (session && session->alive()) return session->program();
-  if (!idle_program) idle_program = std::make_unique<Program>();
-  return *idle_program;
-}
-
 // From the slowest pass so far of one call or replay, times those in the program. Large outputs get what a slow kernel
 // would need before anything is known.
-int Bench::State::deadline_ms(const Program& program, std::int64_t cells) const {
-  const double calls = work_steps(program);
+int Bench::State::deadline_ms(std::int64_t cells) const {
+  const double calls = work_steps(*program);
   const double least = shrinking                             ? kLeastShrinkMs
                        : domain.type() == DeviceType::cuda   ? kLeastCudaMs
                                                              : kLeastMs;
@@ -176,24 +266,12 @@ Binding& Bench::bind(const Case& c, Placement placement, std::uint64_t salt) {
   const std::uint64_t key = derive_key(c.seed, "distance", salt);
   if (key & 1) std::reverse(order.begin(), order.end());
 
-  // Lay out first, so that the arenas are large enough before anything holds an offset.
   std::vector<LayoutRequest> requests(b.tensors.size());
   std::vector<Box> boxes(b.tensors.size());
-  std::uint64_t need[2] = {0, 0};
   for (std::size_t i = 0; i < b.tensors.size(); ++i) {
-    Placed& p = b.tensors[i];
-    LayoutRequest& request = requests[i];
-    request.dtype = p.dtype;
-    request.shape = p.shape;
-    request.alignment = static_cast<std::uint64_t>(p.spec->alignment);
-    if (const auto l = c.layouts.find(p.spec->name); l != c.layouts.end()) {
-      request.row_padding = p.shape.size() >= 2 ? l->second.pad : 0;
-      request.offset = l->second.offset / static_cast<std::int64_t>(size_of(p.dtype));
-    }
-    boxes[i] = lay_out(request);
-    need[p.spec->kind == 'o'] += round_up(boxes[i].region_bytes, region_alignment) + 9 * region_alignment;
+    requests[i] = request_of(*slot_, *b.tensors[i].spec, c);
+    boxes[i] = lay_out(requests[i]);
   }
-  if (s.bindings.size() == 1) s.arenas.reserve(4 * need[0] + (1u << 16), 4 * need[1] + (1u << 16));
 
   std::uint64_t draw = key;
   for (const std::size_t i : order) {
@@ -268,10 +346,11 @@ void Bench::set_version(Binding& b, std::size_t index, std::uint64_t version) {
     plan.key = derive_key(b.c.seed, a.name, 0);
     fill_tensor(base.view(), plan);
     const std::size_t bytes = static_cast<std::size_t>(values.size()) * size_of(p.dtype);
-    if (std::memcmp(base.view().data, values.view().data, bytes) == 0) {
-      plan = {};
-      plan.dtype = p.dtype;
-      plan.key = derive_key(b.c.seed, a.name, version);
+    plan = {};
+    plan.dtype = p.dtype;
+    // A single cell may meet its base value again: another draw, then.
+    for (std::uint64_t draw = 0; draw < 64 && std::memcmp(base.view().data, values.view().data, bytes) == 0; ++draw) {
+      plan.key = derive_key(b.c.seed, a.name, version, draw);
       fill_tensor(values.view(), plan);
     }
   }
@@ -283,182 +362,257 @@ void Bench::set_values(Binding& b, std::size_t index, Tensor values) {
   b.versions[index] = ~0ULL;  // not a version: references of it are not cached
 }
 
-void Bench::push_inputs(Binding& b, std::optional<Guard> guard) {
+void Bench::push_pieces(Binding& b, bool outputs, std::optional<Guard> guard, std::uint32_t stream) {
+  State& s = *state_;
   for (Placed& p : b.tensors) {
-    if (p.spec->kind != 'i') continue;
-    for (Piece& piece : p.pieces) {
-      piece.image.resize(piece.box.region_bytes);
-      paint(piece.image, piece.box, guard.value_or(p.guard));
-      TensorView part = p.values.view();
-      part.shape = piece.box.shape;
-      part.strides = contiguous_strides(part.shape);
-      part.data = static_cast<std::byte*>(part.data) + static_cast<std::size_t>(piece.first_cell) * size_of(p.dtype);
-      deposit(piece.image, piece.box, part);
-      state_->domain.upload(state_->arenas.at(p.arena, piece.arena_offset), piece.image.data(), piece.image.size());
+    if ((p.spec->kind == 'o') != outputs) continue;
+    for (std::size_t i = 0; i < p.pieces.size(); ++i) {
+      Piece& piece = p.pieces[i];
+      piece.image = paint_image(p, piece, guard);
+      s.script.copy(stream, region_of(p, i), {kShelf, 0, s.up_bytes, piece.box.region_bytes});
+      s.uploads.emplace_back(piece.image, s.up_bytes);
+      s.up_bytes += round_up(piece.box.region_bytes, kShelfAlignment);
     }
   }
+}
+
+void Bench::push_inputs(Binding& b, std::optional<Guard> guard) {
+  push_pieces(b, false, guard, kMainStream);
+  state_->push_pending = true;
 }
 
 void Bench::push_outputs(Binding& b, Poison poison, std::uint32_t ordinal) {
-  for (Placed& p : b.tensors) {
-    if (p.spec->kind != 'o') continue;
-    p.poison = poison_bits(p.dtype, poison, ordinal);
-    for (Piece& piece : p.pieces) {
-      piece.image.resize(piece.box.region_bytes);
-      paint(piece.image, piece.box, Guard::canary);
-      paint_poison(piece.image, piece.box, p.poison);
-      state_->domain.upload(state_->arenas.at(p.arena, piece.arena_offset), piece.image.data(), piece.image.size());
-    }
+  for (Placed& p : b.tensors)
+    if (p.spec->kind == 'o') p.poison = poison_bits(p.dtype, poison, ordinal);
+  push_pieces(b, true, std::nullopt, kMainStream);
+  state_->push_pending = true;
+}
+
+void Bench::push_inputs_on(Binding& b, std::uint32_t stream) { push_pieces(b, false, std::nullopt, stream); }
+
+void Bench::wait_for_pushes() {
+  if (state_->push_pending) state_->script.simple(Op::sync, kMainStream);
+  state_->push_pending = false;
+}
+
+Script& Bench::script() {
+  wait_for_pushes();
+  return state_->script;
+}
+
+void Bench::label(std::string text) { state_->script.label(std::move(text)); }
+
+// Appends the copies that bring a tensor back; the stream is one that nothing else uses, so a held one does not matter.
+std::uint64_t Bench::State::read_back(Deferred& d, Placed& p, bool only_outputs) {
+  if (only_outputs && p.spec->kind != 'o') return 0;
+  for (std::size_t i = 0; i < p.pieces.size(); ++i) {
+    const std::uint64_t bytes = p.pieces[i].box.region_bytes;
+    down_steps.push_back(script.copy(kReadStream, {kShelf, 0, down_bytes, bytes}, region_of(p, i)));
+    d.reads.push_back({p.pieces[i].image, &p, i, down_bytes});
+    down_bytes += round_up(bytes, kShelfAlignment);
   }
+  return down_bytes;
 }
 
-Bench::Shelf Bench::shelve(const Placed& p) {
-  Shelf shelf;
-  shelf.arena = kInputs;
-  for (const Piece& piece : p.pieces) {
-    const std::uint64_t offset = state_->arenas.take(kInputs, piece.box.region_bytes, 0);
-    state_->domain.upload(state_->arenas.at(kInputs, offset), piece.image.data(), piece.image.size());
-    shelf.offsets.push_back(offset);
-  }
-  return shelf;
-}
-
-Script Bench::script(const Case& schedule) {
-  Script script(state_->program(), schedule, *slot_, variant_.index);
-  if (state_->reset_due) script.simple(Op::reset, 0);
-  state_->reset_due = false;
-  return script;
-}
-
-bool Bench::run(Observation& seen, std::string_view label, bool tolerate) {
+bool Bench::collect(Binding& b, std::string label, CollectNotes notes) {
   State& s = *state_;
-  // Without a worker the program was built aside; carry it over.
-  const bool aside = !(s.session && s.session->alive());
-  if (auto fault = s.ready(variant_.index)) {
-    seen.fault = std::move(fault);
-    seen.failed_label = label;
-    s.bury();
-    return false;
+  wait_for_pushes();
+  State::Deferred& d = s.deferred.emplace_back();
+  for (Placed& p : b.tensors) {
+    s.read_back(d, p, false);
+    d.poisons.push_back(p.poison);
   }
-  Program& program = s.session->program();
-  if (aside && s.idle_program) program = *s.idle_program;
+  d.last_step = s.script.simple(Op::sync, kReadStream);
+  d.call = true;
+  d.c = b.c;
+  d.binding = &b;
+  d.label = std::move(label);
+  if (notes.reference) d.reference = reference(b, &d.informative);
+  d.notes = std::move(notes);
+  const bool long_enough = s.script.steps() > static_cast<int>(kMaxSteps / 2) || s.up_bytes + s.down_bytes > kShelfFlush;
+  return long_enough ? flush() : true;
+}
+
+void Bench::probe(Binding& b, std::function<void(const std::string&)> say) {
+  State& s = *state_;
+  wait_for_pushes();
+  State::Deferred& d = s.deferred.emplace_back();
+  for (Placed& p : b.tensors) s.read_back(d, p, true);
+  d.last_step = s.script.simple(Op::sync, kReadStream);
+  d.say = std::move(say);
+}
+
+void Bench::expect(int step, std::function<void(const ProgramResult&)> take) {
+  State::Deferred& d = state_->deferred.emplace_back();
+  d.last_step = d.result = step;
+  d.take = std::move(take);
+}
+
+void Bench::State::begin(const SlotSpec& slot, std::uint32_t variant) {
+  script.begin(slot, variant);
+  push_pending = false;
+  up_bytes = down_bytes = 0;
+  uploads.clear();
+  down_steps.clear();
+  deferred.clear();
+}
+
+void Bench::State::upload() {
+  if (up_bytes > kOneUpload) {
+    for (const auto& [image, offset] : uploads) domain.upload(arenas.at(kShelf, offset), image->data(), image->size());
+    return;
+  }
+  if (uploads.empty()) return;
+  std::vector<std::byte> all(up_bytes);
+  for (const auto& [image, offset] : uploads) std::memcpy(all.data() + offset, image->data(), image->size());
+  domain.upload(arenas.at(kShelf, 0), all.data(), all.size());
+}
+
+// One run in the worker. False: it ended, and the observation holds the fault.
+bool Bench::State::run(int deadline) {
+  Program& theirs = session->program();
+  const std::uint32_t steps = program->step_count;
+  theirs.step_count = steps;
+  theirs.tensor_count = program->tensor_count;
+  theirs.done = 0;
+  std::copy_n(program->tensors, program->tensor_count, theirs.tensors);
+  std::copy_n(program->steps, steps, theirs.steps);
+  for (std::uint32_t i = 0; i < steps; ++i) theirs.results[i] = ProgramResult{};
   const auto start = Clock::now();
-  std::int64_t cells = 0;
-  for (const Binding& b : s.bindings) cells = std::max(cells, slot_->output_cells(b.c));
-  if (auto fault = s.session->run(s.deadline_ms(program, cells))) {
-    seen.fault = std::move(fault);
-    seen.failed_label = label;
-    s.bury();
+  auto fault = session->run(deadline);
+  const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  std::copy_n(theirs.results, steps, program->results);
+  if (fault) {
+    const int at = static_cast<int>(std::min(fault->step, steps - 1));
+    seen->failed_label = script.label_of(at);
+    seen->fault = std::move(fault);
     return false;
   }
-  const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  s.slowest_ms = std::max(s.slowest_ms, ms / work_steps(program));
-  for (std::uint32_t i = 0; i < program.step_count; ++i) {
-    const ProgramResult& r = program.results[i];
-    if (r.code == StepCode::ok) continue;
-    if (!seen.failed_op) {
-      seen.failed_op = program.steps[i].op;
-      seen.failed_code = r.code;
-      seen.failed_text = std::string(r.text, strnlen(r.text, sizeof r.text));
-      seen.failed_label = label;
-    }
-    if (r.code == StepCode::device_fault) {
-      s.bury();  // its context is poisoned
-      return false;
-    }
-    if (!tolerate) return false;
-    break;
-  }
+  slowest_ms = std::max(slowest_ms, ms / work_steps(*program));
   return true;
 }
 
-const ProgramResult& Bench::result(int step) const { return state_->program().results[step]; }
-
-CallSeen Bench::collect(Binding& b, std::string label, bool with_reference) {
-  State& s = *state_;
-  CallSeen seen;
-  seen.label = std::move(label);
-  seen.c = b.c;
-  std::vector<std::byte> copy;
-  for (Placed& p : b.tensors) {
+void Bench::State::read_call(Deferred& d, const std::vector<std::byte>& shelf) {
+  CallSeen call;
+  call.label = d.label;
+  call.c = d.c;
+  call.reference = d.reference;
+  call.informative = d.informative;
+  call.rows = d.notes.rows;
+  call.mutated = d.notes.mutated;
+  call.changed_scalar = d.notes.changed_scalar;
+  if (d.notes.call >= 0) {
+    const ProgramResult& r = program->results[d.notes.call];
+    call.code = r.code;
+    call.status = r.status;
+    call.binding = r.binding;
+    call.nanoseconds = r.nanoseconds;
+  }
+  std::size_t tensor = 0;
+  for (std::size_t at = 0; at < d.reads.size(); ++tensor) {
+    const Placed& p = *d.reads[at].placed;
+    OutputSeen out;
+    InputSeen in;
+    out.spec = in.spec = p.spec;
     if (p.spec->kind == 'o') {
-      OutputSeen out;
-      out.spec = p.spec;
-      out.poison_bits = p.poison;
+      out.poison_bits = d.poisons[tensor];
       out.actual = Tensor(p.shape, p.dtype);
-      for (const Piece& piece : p.pieces) {
-        copy.resize(piece.box.region_bytes);
-        s.domain.download(copy.data(), s.arenas.at(p.arena, piece.arena_offset), copy.size());
-        CanaryReport canary = scan(copy, piece.box, Guard::canary);
+    }
+    for (; at < d.reads.size() && d.reads[at].placed == &p; ++at) {
+      const State::Read& read = d.reads[at];
+      const Piece& piece = p.pieces[read.piece];
+      const std::span<const std::byte> bytes(shelf.data() + read.offset, piece.box.region_bytes);
+      if (p.spec->kind == 'o') {
+        CanaryReport canary = scan(bytes, piece.box, Guard::canary);
         if (!canary.clean() && out.canary.clean()) out.canary = std::move(canary);
-        PoisonReport poison = scan_poison(copy, piece.box, p.poison);
+        const PoisonReport poison = scan_poison(bytes, piece.box, out.poison_bits);
         out.poison.count += poison.count;
         for (const std::int64_t cell : poison.cells)
-          if (out.poison.cells.size() < 65536) out.poison.cells.push_back(piece.first_cell + cell);
-        const Tensor cells = extract(copy, piece.box);
+          if (out.poison.cells.size() < most_described_cells) out.poison.cells.push_back(piece.first_cell + cell);
+        const Tensor cells = extract(bytes, piece.box);
         std::memcpy(static_cast<std::byte*>(out.actual.view().data) +
                         static_cast<std::size_t>(piece.first_cell) * size_of(p.dtype),
                     cells.view().data, static_cast<std::size_t>(cells.size()) * size_of(p.dtype));
+      } else if (std::memcmp(bytes.data(), read.image->data(), bytes.size()) != 0) {
+        for (std::size_t i = 0; i < bytes.size(); ++i) {
+          if (bytes[i] == (*read.image)[i]) continue;
+          if (in.changed++ == 0)
+            in.text = "byte " + std::to_string(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(piece.box.cell0_bytes)) +
+                      " from cell 0 of " + p.spec->name;
+        }
       }
-      seen.outputs.push_back(std::move(out));
+    }
+    if (p.spec->kind == 'o') call.outputs.push_back(std::move(out));
+    else call.inputs.push_back(std::move(in));
+  }
+  (d.notes.bystander ? seen->bystanders : seen->calls).push_back(std::move(call));
+}
+
+// Turns what the program brought back into what was seen, for the steps that were done.
+void Bench::State::settle(int steps_done) {
+  std::vector<std::byte> shelf(down_bytes);
+  std::uint64_t wanted = 0;
+  for (const Deferred& d : deferred)
+    if (d.last_step < steps_done)
+      for (const Read& read : d.reads)
+        wanted = std::max(wanted, read.offset + read.placed->pieces[read.piece].box.region_bytes);
+  if (wanted) domain.download(shelf.data(), arenas.at(kShelf, up_bytes), wanted);
+  for (Deferred& d : deferred) {
+    if (d.last_step >= steps_done) continue;
+    if (d.take) {
+      d.take(program->results[d.result]);
+    } else if (d.say) {
+      std::string text;
+      for (const Read& read : d.reads) {
+        const std::byte* bytes = shelf.data() + read.offset;
+        if (std::memcmp(bytes, read.image->data(), read.image->size()) == 0) continue;
+        std::uint64_t changed = 0;
+        for (std::size_t i = 0; i < read.image->size(); ++i) changed += bytes[i] != (*read.image)[i];
+        text = std::to_string(changed) + " bytes of " + read.placed->spec->name + " changed";
+      }
+      d.say(text);
     } else {
-      InputSeen in;
-      in.spec = p.spec;
-      for (const Piece& piece : p.pieces) {
-        copy.resize(piece.box.region_bytes);
-        s.domain.download(copy.data(), s.arenas.at(p.arena, piece.arena_offset), copy.size());
-        if (copy.size() == piece.image.size() && std::memcmp(copy.data(), piece.image.data(), copy.size()) == 0) continue;
-        for (std::size_t i = 0; i < copy.size() && i < piece.image.size(); ++i)
-          if (copy[i] != piece.image[i]) {
-            if (in.changed == 0)
-              in.text = "byte " + std::to_string(static_cast<std::int64_t>(i) -
-                                                 static_cast<std::int64_t>(piece.box.cell0_bytes)) +
-                        " from cell 0 of " + p.spec->name;
-            ++in.changed;
-          }
-      }
-      seen.inputs.push_back(std::move(in));
+      read_call(d, shelf);
     }
   }
-  if (with_reference) seen.reference = reference(b, &seen.informative);
-  return seen;
 }
 
-std::string Bench::changed_outputs(const Binding& b) {
+bool Bench::flush() {
   State& s = *state_;
-  std::vector<std::byte> copy;
-  for (const Placed& p : b.tensors) {
-    if (p.spec->kind != 'o') continue;
-    for (const Piece& piece : p.pieces) {
-      copy.resize(piece.box.region_bytes);
-      s.domain.download(copy.data(), s.arenas.at(p.arena, piece.arena_offset), copy.size());
-      if (std::memcmp(copy.data(), piece.image.data(), copy.size()) == 0) continue;
-      std::uint64_t changed = 0;
-      for (std::size_t i = 0; i < copy.size(); ++i) changed += copy[i] != piece.image[i];
-      return std::to_string(changed) + " bytes of " + p.spec->name + " changed";
+  wait_for_pushes();
+  if (s.script.steps() == 0) return !s.seen->fault && !s.seen->failed_op;
+  for (const int step : s.down_steps) s.program->steps[step].to.offset += s.up_bytes;
+  s.arenas.shelve(s.up_bytes + s.down_bytes);
+  bool well = true;
+  if (auto fault = s.ready(variant_.index)) {
+    s.seen->fault = std::move(fault);
+    s.seen->failed_label = "before the first call";
+    well = false;
+  } else {
+    std::int64_t cells = 0;
+    for (const Binding& b : s.bindings) cells = std::max(cells, slot_->output_cells(b.c));
+    const DeviceTurn turn(s.config.device_lock);
+    s.upload();
+    int done = static_cast<int>(s.program->step_count);
+    well = s.run(s.deadline_ms(cells));
+    if (!well) done = 0;  // the worker's end leaves nothing to trust
+    for (int i = 0; i < done; ++i) {
+      const ProgramResult& r = s.program->results[i];
+      if (r.code == StepCode::ok) continue;
+      well = false;
+      done = i;
+      s.seen->failed_op = s.program->steps[i].op;
+      s.seen->failed_code = r.code;
+      s.seen->failed_text = std::string(r.text, strnlen(r.text, sizeof r.text));
+      s.seen->failed_label = s.script.label_of(i);
+      break;
     }
+    if (done > 0) s.settle(done);
   }
-  return {};
-}
-
-std::vector<Tensor> Bench::read_outputs(const Binding& b) {
-  State& s = *state_;
-  std::vector<Tensor> outputs;
-  std::vector<std::byte> copy;
-  for (const Placed& p : b.tensors) {
-    if (p.spec->kind != 'o') continue;
-    Tensor whole(p.shape, p.dtype);
-    for (const Piece& piece : p.pieces) {
-      copy.resize(piece.box.region_bytes);
-      s.domain.download(copy.data(), s.arenas.at(p.arena, piece.arena_offset), copy.size());
-      const Tensor cells = extract(copy, piece.box);
-      std::memcpy(static_cast<std::byte*>(whole.view().data) +
-                      static_cast<std::size_t>(piece.first_cell) * size_of(p.dtype),
-                  cells.view().data, static_cast<std::size_t>(cells.size()) * size_of(p.dtype));
-    }
-    outputs.push_back(std::move(whole));
-  }
-  return outputs;
+  // A dead worker is buried, and one whose device context is poisoned.
+  if (s.seen->fault || (s.seen->failed_op && s.seen->failed_code == StepCode::device_fault)) s.bury();
+  s.begin(*slot_, variant_.index);
+  return well;
 }
 
 std::shared_ptr<const ReferenceResult> Bench::reference(const Binding& b, bool* informative) {

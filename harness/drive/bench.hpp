@@ -1,12 +1,22 @@
-// bench.hpp: the judge's workbench for one variant: lent memory, the worker that uses it, and the programs it runs.
+// bench.hpp: the judge's workbench for one variant: lent memory, the worker that uses it, and the program in the making.
 //
 // Promises: a Binding places a case's tensors in lent arenas with guards, padding, adverse alignment or unmapped
-// neighbours; push() writes values, canaries and poison there; collect() reads private copies back and checks every
-// byte that is no logical cell. A worker that ends becomes a Fault, and the next run starts a fresh one.
+// neighbours. push() brings values, canaries and poison there, collect() brings back private copies and checks every
+// byte that is no logical cell. Both only append steps: values travel through a shelf, an arena that candidates are
+// never shown, so that one program of many calls costs one upload, one run and one download. A worker that ends
+// becomes a Fault, and the next run starts a fresh one.
 // Does not: decide anything. Drives (drives.hpp) compose it, rules judge what it saw.
 // Who calls it: harness/drive/*.cc.
+//
+//   Binding& b = bench.bind(c);
+//   bench.push(b);
+//   const int call = bench.script().call(b, 0);
+//   bench.script().simple(Op::sync, 0);
+//   bench.collect(b, "call", {.call = call});
+//   bench.flush();                                  // the observation holds the call now
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,66 +25,24 @@
 #include "harness/device/memory.hpp"
 #include "harness/drive/observation.hpp"
 #include "harness/drive/reference_module.hpp"
-#include "harness/tensor/layout.hpp"
+#include "harness/drive/script.hpp"
 #include "harness/worker/session.hpp"
 
 namespace assay {
 
-enum class Placement : std::uint8_t { ordinary, flush_end, flush_start };
-
-// One run of a tensor's memory that is guarded as a whole; far tensors have one a row.
-struct Piece {
-  std::uint64_t arena_offset = 0;       // of the region
-  Box box;
-  std::int64_t first_cell = 0;          // row-major ordinal of the piece's first cell
-  std::vector<std::byte> image;         // what was pushed
-};
-
-struct Placed {
-  const ArgumentSpec* spec = nullptr;
-  std::uint32_t arena = 0;
-  std::uint64_t cell0 = 0;              // bytes from the arena's base
-  DType dtype = DType::f32;
-  Extents shape, strides;
-  std::vector<Piece> pieces;
-  Tensor values;                        // inputs: the pristine logical cells, contiguous
-  Guard guard = Guard::canary;
-  std::uint64_t poison = 0;             // outputs
-};
-
-struct Binding {
-  Case c;
-  std::vector<Placed> tensors;          // the tensor arguments in the slot's order
-  std::vector<std::uint64_t> versions;  // of each tensor's values; inputs only
-
-  [[nodiscard]] Placed& named(std::string_view argument);
-};
-
-// Appends steps to the worker's program; indices are positions in Program::results.
-class Script {
- public:
-  Script(Program& program, const Case& schedule, const SlotSpec& slot, std::uint32_t variant);
-
-  int call(const Binding&, std::uint32_t stream);
-  int simple(Op, std::uint32_t stream, std::uint32_t a = 0);
-  int copy(std::uint32_t stream, const Placed& to, std::uint64_t from_arena_offset, std::uint32_t from_arena,
-           std::size_t piece);
-  int fill(std::uint32_t stream, const Placed& to, std::size_t piece, std::uint32_t pattern, std::uint32_t pattern_bytes);
-  void keep_going();
-  void threads();
-  void blocks(std::uint64_t seed, bool early);
-  [[nodiscard]] int steps() const noexcept;
-  [[nodiscard]] bool full() const noexcept;
-
- private:
-  Program& program_;
-  const SlotSpec& slot_;
-  std::uint32_t variant_;
-};
-
 struct BenchConfig {
   WorkerConfig worker;
   std::uint64_t far_pitch_elements = (1ULL << 31) + (1ULL << 20);
+  std::optional<int> device_lock;       // a file that judges of one GPU take turns on, for the length of a run
+};
+
+// What a collected call is, beyond its bytes.
+struct CollectNotes {
+  int call = -1;                        // the step whose status it has
+  bool reference = true;
+  bool bystander = false;               // belongs to an earlier call: kept apart
+  std::string mutated = {}, changed_scalar = {};
+  std::vector<std::int64_t> rows = {};
 };
 
 class Bench {
@@ -88,37 +56,37 @@ class Bench {
   [[nodiscard]] const VariantInfo& variant() const noexcept { return variant_; }
   [[nodiscard]] DeviceType device() const noexcept;
 
-  // Forgets the bindings of the last trial; the arenas stay.
-  void begin_trial();
-  // Places a case. References stay valid until begin_trial. `salt` varies the distances between tensors.
+  // Forgets the last trial's bindings and steps; what is collected from now on goes to `seen`.
+  void begin_trial(Observation& seen);
+  // Places a case. References stay valid until the next trial. `salt` varies the distances between tensors.
   Binding& bind(const Case&, Placement placement = Placement::ordinary, std::uint64_t salt = 0);
   // Fills an input's pristine values from the case's recipe; version 0 is the base, others differ from it bitwise
   // where the argument is dynamic and has a cell.
   void set_version(Binding&, std::size_t tensor, std::uint64_t version);
   void set_values(Binding&, std::size_t tensor, Tensor values);
 
-  void push_inputs(Binding&, std::optional<Guard> guard = std::nullopt);   // values and guards into lent memory
-  void push_outputs(Binding&, Poison, std::uint32_t ordinal);              // canaries and poison
+  // Appends copies of values and guards, or of canaries and poison, into lent memory, on stream 0 and to its end.
+  void push_inputs(Binding&, std::optional<Guard> guard = std::nullopt);
+  void push_outputs(Binding&, Poison, std::uint32_t ordinal);
   void push(Binding& b, Poison poison = Poison::first, std::uint32_t ordinal = 16) {
     push_inputs(b);
     push_outputs(b, poison, ordinal);
   }
-  // A second place for an input's pushed bytes, for late producers: arena and offsets, one a piece.
-  struct Shelf {
-    std::uint32_t arena = 0;
-    std::vector<std::uint64_t> offsets;
-  };
-  [[nodiscard]] Shelf shelve(const Placed&);
+  // The same for inputs, ordered on a stream and not waited for: a late producer.
+  void push_inputs_on(Binding&, std::uint32_t stream);
+  // Appends a read of outputs and inputs; the call appears in the observation after the flush. The streams that wrote
+  // them have been synchronised. False: the program was long enough to be run, and failed.
+  bool collect(Binding&, std::string label, CollectNotes notes = {});
+  // Appends a look at the outputs: `say` is given what changed against what was pushed, empty where nothing did.
+  void probe(Binding&, std::function<void(const std::string&)> say);
+  // Appends a step whose result is wanted after the flush.
+  void expect(int step, std::function<void(const ProgramResult&)> take);
 
-  [[nodiscard]] Script script(const Case& schedule);
-  // Runs the program that script() built. False: a fault, or a step that was not ok; the observation says which.
-  bool run(Observation&, std::string_view label, bool tolerate_failed_steps = false);
-  [[nodiscard]] const ProgramResult& result(int step) const;
+  [[nodiscard]] Script& script();                        // steps after what was pushed
+  void label(std::string);                               // of the steps that follow
+  // Runs what was appended. False: a fault, or a step that was not ok; the observation says which.
+  bool flush();
 
-  // Reads outputs and inputs back into a CallSeen, with the reference for the binding's values.
-  CallSeen collect(Binding&, std::string label, bool with_reference = true);
-  [[nodiscard]] std::string changed_outputs(const Binding&);  // against what was pushed; empty: intact
-  [[nodiscard]] std::vector<Tensor> read_outputs(const Binding&);
   [[nodiscard]] std::shared_ptr<const ReferenceResult> reference(const Binding&, bool* informative);
 
   // The worker: deadline, history, fresh ones.
@@ -131,6 +99,8 @@ class Bench {
 
  private:
   struct State;
+  void wait_for_pushes();
+  void push_pieces(Binding&, bool outputs, std::optional<Guard>, std::uint32_t stream);
   std::unique_ptr<State> state_;
   const SlotSpec* slot_ = nullptr;
   VariantInfo variant_;

@@ -17,7 +17,7 @@ namespace assay {
 [[nodiscard]] bool fits(const SlotSpec&, const TrialPart&);
 [[nodiscard]] bool captures(Drive) noexcept;   // the drives that capture and replay
 
-// One function a drive; each fills calls, graph and notes of an observation whose header is set.
+// One function a drive; each appends to the bench's program what will fill the observation whose header is set.
 void drive_eager(Bench&, Observation&);
 void drive_two_poisons(Bench&, Observation&);
 void drive_relocated(Bench&, Observation&);
@@ -35,9 +35,7 @@ void drive_many_replays(Bench&, Observation&);
 
 // ---- pieces that drives share ----
 
-// One plain call of a pushed binding on stream 0, to the end of the stream; collected where nothing failed.
-bool call_and_collect(Bench&, Observation&, Binding&, const std::string& label);
-// Copies a call step's result into what was seen.
-void note_call(CallSeen&, const ProgramResult&);
+// Appends one plain call of a pushed binding on stream 0, to the end of the device, and collects it.
+bool call_and_collect(Bench&, Binding&, const std::string& label, CollectNotes notes = {});
 
 }  // namespace assay

@@ -1,6 +1,4 @@
 // graph_drives.cc: drives that capture and replay: capture_replay, interleaved_graphs, regrow, many_replays.
-#include <array>
-
 #include "harness/drive/drives.hpp"
 #include "harness/tensor/philox.hpp"
 
@@ -10,78 +8,67 @@ namespace {
 constexpr std::uint32_t kMain = 0, kWarm = 1, kReplay = 2;
 constexpr std::uint32_t kBlockingStream = 7;  // of the CUDA device: a legacy-stream launch in capture fails there
 constexpr std::uint32_t kWarmOrdinal = 15, kCaptureOrdinal = 14;
-constexpr int kManyReplays = 48;
+constexpr int kIntervals = 4, kReplaysAnInterval = 12, kCallsAnInterval = 3;
+
+using Bindings = std::vector<Binding*>;
 
 // Warm-up on a side stream, ordered by events after the main one: lazy set-up happens outside the capture.
-bool warm_up(Bench& bench, Observation& seen, std::vector<Binding*> bindings) {
+void warm_up(Bench& bench, const Bindings& bindings) {
+  bench.label("warm-up");
   for (Binding* b : bindings) bench.push(*b, Poison::first, kWarmOrdinal);
-  Script script = bench.script(bindings.front()->c);
-  script.simple(Op::record, kMain, 0);
-  script.simple(Op::wait, kWarm, 0);
-  for (Binding* b : bindings) script.call(*b, kWarm);
-  script.simple(Op::sync, kWarm);
-  script.simple(Op::sync_device, kMain);
-  return bench.run(seen, "warm-up");
+  bench.script().simple(Op::record, kMain, 0);
+  bench.script().simple(Op::wait, kWarm, 0);
+  for (Binding* b : bindings) bench.script().call(*b, kWarm);
+  bench.script().simple(Op::sync, kWarm);
+  bench.script().simple(Op::sync_device, kMain);
 }
 
-// Captures one call a binding into a graph; outputs must stay as they were poisoned.
-bool capture(Bench& bench, Observation& seen, std::vector<Binding*> bindings, std::uint32_t graph,
-             const std::string& label) {
+// Captures one call a binding into a graph; outputs must stay as they were poisoned. Host memory that the calls were
+// given is overwritten afterwards.
+void capture(Bench& bench, Observation& seen, const Bindings& bindings, std::uint32_t graph, const std::string& label) {
+  bench.label(label);
   for (Binding* b : bindings) bench.push(*b, Poison::first, kCaptureOrdinal);
   const Case& c = bindings.front()->c;
   const bool blocking = bench.device() == DeviceType::cuda && (c.seed & 1);
   const std::uint32_t stream = blocking ? kBlockingStream : kMain;
-  Script script = bench.script(c);
-  script.simple(Op::begin_capture, stream, static_cast<std::uint32_t>(CaptureMode::global));
-  std::vector<int> calls;
-  for (Binding* b : bindings) calls.push_back(script.call(*b, stream));
-  const int end = script.simple(Op::end_capture, stream, graph);
-  script.simple(Op::scribble, stream);
-  script.keep_going();  // a failed call must not leave the stream capturing
-  const bool ok = bench.run(seen, label);
-  if (seen.fault) return false;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    CallSeen call;
-    call.label = label;
-    call.c = bindings[i]->c;
-    note_call(call, bench.result(calls[i]));
-    if (call.binding) seen.calls.push_back(std::move(call));  // a changed descriptor is kept for write.binding
-  }
-  if (!ok) return false;
-  seen.graph = bench.result(end).graph;
-  seen.captured = true;
+  bench.script().simple(Op::begin_capture, stream, static_cast<std::uint32_t>(CaptureMode::global));
   for (Binding* b : bindings)
-    if (const std::string changed = bench.changed_outputs(*b); !changed.empty()) seen.ran_at_capture = changed;
-  return true;
+    bench.expect(bench.script().call(*b, stream), [&seen, label, given = b->c](const ProgramResult& r) {
+      if (!r.binding) return;
+      CallSeen changed;  // a changed descriptor, for write.binding
+      changed.label = label;
+      changed.c = given;
+      changed.binding = r.binding;
+      seen.calls.push_back(std::move(changed));
+    });
+  bench.expect(bench.script().simple(Op::end_capture, stream, graph), [&seen](const ProgramResult& r) {
+    seen.graph = r.graph;
+    seen.captured = true;
+  });
+  bench.script().simple(Op::scribble, stream);
+  for (Binding* b : bindings)
+    bench.probe(*b, [&seen](const std::string& changed) {
+      if (!changed.empty()) seen.ran_at_capture = changed;
+    });
 }
 
-bool replay(Bench& bench, Observation& seen, std::vector<Binding*> bindings, std::uint32_t graph, std::uint32_t ordinal,
-            const std::string& label, const std::string& mutated, int launches = 1) {
+bool replay(Bench& bench, const Bindings& bindings, std::uint32_t graph, std::uint32_t ordinal, const std::string& label,
+            const std::string& mutated, int launches = 1) {
+  bench.label(label);
   for (Binding* b : bindings) bench.push(*b, Poison::first, ordinal);
-  Script script = bench.script(bindings.front()->c);
-  std::array<int, 8> steps{};
-  for (int i = 0; i < launches; ++i) steps[static_cast<std::size_t>(i)] = script.simple(Op::launch, kReplay, graph);
-  script.simple(Op::sync, kReplay);
-  if (!bench.run(seen, label)) return false;
-  const ProgramResult result = bench.result(steps[0]);
-  for (Binding* b : bindings) {
-    seen.calls.push_back(bench.collect(*b, label));
-    note_call(seen.calls.back(), result);
-    seen.calls.back().mutated = mutated;
+  int first = -1;
+  for (int i = 0; i < launches; ++i) {
+    const int step = bench.script().simple(Op::launch, kReplay, graph);
+    if (first < 0) first = step;
   }
+  bench.script().simple(Op::sync, kReplay);
+  for (Binding* b : bindings)
+    if (!bench.collect(*b, label, {.call = first, .mutated = mutated})) return false;
   return true;
-}
-
-void drop(Bench& bench, Observation& seen, std::uint32_t graphs) {
-  if (seen.fault) return;
-  Script script = bench.script(seen.trial.part.cases[0]);
-  for (std::uint32_t g = 0; g < graphs; ++g) script.simple(Op::drop_graph, kMain, g);
-  script.keep_going();
-  bench.run(seen, "graphs dropped", true);
 }
 
 // Every dynamic input of every binding gets a new version, or only the named one.
-void mutate(Bench& bench, std::vector<Binding*> bindings, std::uint64_t version, const std::string& only = {}) {
+void mutate(Bench& bench, const Bindings& bindings, std::uint64_t version, const std::string& only = {}) {
   for (Binding* b : bindings)
     for (std::size_t i = 0; i < b->tensors.size(); ++i) {
       const ArgumentSpec& a = *b->tensors[i].spec;
@@ -102,33 +89,33 @@ void drive_capture_replay(Bench& bench, Observation& seen) {
   // One to three calls a graph; one where the arenas are few (far rows) or the outputs huge.
   const bool one = c.far || bench.slot().output_cells(c) > (1 << 21);
   const std::uint64_t count = one ? 1 : 1 + derive_key(c.seed, "calls in a graph") % 3;
-  std::vector<Binding*> bindings;
+  Bindings bindings;
   for (std::uint64_t i = 0; i < count; ++i) bindings.push_back(&bench.bind(sibling(c, i), Placement::ordinary, i));
-  if (!warm_up(bench, seen, bindings)) return;
-  if (capture(bench, seen, bindings, 0, "capture")) {
-    std::vector<std::string> dynamic;
-    std::string all;
-    for (const ArgumentSpec& a : bench.slot().arguments)
-      if (a.kind == 'i' && a.dynamic) {
-        dynamic.push_back(a.name);
-        all += (all.empty() ? "" : ",") + a.name;
-      }
-    std::uint32_t ordinal = 0;
-    mutate(bench, bindings, 1);
-    bool ok = replay(bench, seen, bindings, 0, ordinal++, "replay 0", all);
-    for (const std::string& name : dynamic) {
-      if (!ok) break;
-      mutate(bench, bindings, 1 + ordinal, name);
-      const std::string label = "replay " + std::to_string(ordinal);
-      ok = replay(bench, seen, bindings, 0, ordinal, label, name);
-      ++ordinal;
+  warm_up(bench, bindings);
+  capture(bench, seen, bindings, 0, "capture");
+  std::vector<std::string> dynamic;
+  std::string all;
+  for (const ArgumentSpec& a : bench.slot().arguments)
+    if (a.kind == 'i' && a.dynamic) {
+      dynamic.push_back(a.name);
+      all += (all.empty() ? "" : ",") + a.name;
     }
-    if (ok) {
-      mutate(bench, bindings, 1 + ordinal);
-      replay(bench, seen, bindings, 0, ordinal, "replay " + std::to_string(ordinal), all);
-    }
+  // Half of the first replays come straight after the capture, half after other work of the same candidate.
+  if (derive_key(c.seed, "work before the first replay") & 1) {
+    Binding& other = bench.bind(sibling(c, count), Placement::ordinary, count);
+    bench.push(other);
+    if (!call_and_collect(bench, other, "eager call before the first launch")) return;
   }
-  drop(bench, seen, 1);
+  std::uint32_t ordinal = 0;
+  mutate(bench, bindings, 1);
+  if (!replay(bench, bindings, 0, ordinal++, "replay 0", all)) return;
+  for (const std::string& name : dynamic) {
+    mutate(bench, bindings, 1 + ordinal, name);
+    if (!replay(bench, bindings, 0, ordinal, "replay " + std::to_string(ordinal), name)) return;
+    ++ordinal;
+  }
+  mutate(bench, bindings, 1 + ordinal);
+  replay(bench, bindings, 0, ordinal, "replay " + std::to_string(ordinal), all);
 }
 
 void drive_interleaved_graphs(Bench& bench, Observation& seen) {
@@ -137,16 +124,17 @@ void drive_interleaved_graphs(Bench& bench, Observation& seen) {
   Binding& first = bench.bind(a);
   Binding& second = bench.bind(b, Placement::ordinary, 1);
   Binding& eager = bench.bind(sibling(a, 1), Placement::ordinary, 2);
-  if (!warm_up(bench, seen, {&first})) return;
-  bool ok = capture(bench, seen, {&first}, 0, "capture of A") && warm_up(bench, seen, {&second}) &&
-            capture(bench, seen, {&second}, 1, "capture of B");
+  warm_up(bench, {&first});
+  capture(bench, seen, {&first}, 0, "capture of A");
+  warm_up(bench, {&second});
+  capture(bench, seen, {&second}, 1, "capture of B");
   std::uint64_t draw = derive_key(a.seed, "order of replays");
-  for (std::uint32_t i = 0; ok && i < 6; ++i) {
+  for (std::uint32_t i = 0; i < 6; ++i) {
     draw = mix64(draw + i + 1);
     if (i == 3) {
       mutate(bench, {&eager}, i);
       bench.push(eager);
-      ok = call_and_collect(bench, seen, eager, "eager call between replays");
+      if (!call_and_collect(bench, eager, "eager call between replays")) return;
       continue;
     }
     // A, B and A again for certain; the rest as drawn.
@@ -155,53 +143,40 @@ void drive_interleaved_graphs(Bench& bench, Observation& seen) {
     mutate(bench, {&turn}, i + 1);
     const std::string label = std::string(take_a ? "A" : "B") + ", replay " + std::to_string(i);
     // The last one runs twice in a row: state that a replay leaves behind meets the next.
-    ok = replay(bench, seen, {&turn}, take_a ? 0 : 1, i, label, "", i == 5 ? 2 : 1);
+    if (!replay(bench, {&turn}, take_a ? 0 : 1, i, label, "", i == 5 ? 2 : 1)) return;
   }
-  drop(bench, seen, 2);
 }
 
 void drive_regrow(Bench& bench, Observation& seen) {
   Binding& small = bench.bind(seen.trial.part.cases[0]);
   Binding& large = bench.bind(seen.trial.part.cases[1], Placement::ordinary, 1);
-  if (!warm_up(bench, seen, {&small})) return;
-  if (capture(bench, seen, {&small}, 0, "capture of the small call")) {
-    bench.push(large);
-    if (call_and_collect(bench, seen, large, "large eager call")) {
-      mutate(bench, {&small}, 1);
-      if (replay(bench, seen, {&small}, 0, 0, "small replay after it", "")) {
-        // What the replay wrote through a stale address would show beside the large call's buffers.
-        seen.bystanders.push_back(bench.collect(large, "buffers of the large call", false));
-      }
-    }
-  }
-  drop(bench, seen, 1);
+  warm_up(bench, {&small});
+  capture(bench, seen, {&small}, 0, "capture of the small call");
+  bench.push(large);
+  if (!call_and_collect(bench, large, "large eager call")) return;
+  mutate(bench, {&small}, 1);
+  if (!replay(bench, {&small}, 0, 0, "small replay after it", "")) return;
+  // What the replay wrote through a stale address would show beside the large call's buffers.
+  bench.collect(large, "buffers of the large call", {.reference = false, .bystander = true});
 }
 
 void drive_many_replays(Bench& bench, Observation& seen) {
   Binding& b = bench.bind(seen.trial.part.cases[0]);
-  if (!warm_up(bench, seen, {&b})) return;
-  if (capture(bench, seen, {&b}, 0, "capture")) {
-    bench.push(b);
-    Script script = bench.script(b.c);
-    for (int i = 0; i < 4; ++i) script.simple(Op::launch, kReplay, 0);
-    script.call(b, kMain);
-    script.simple(Op::sync_device, kMain);
-    const int before = script.simple(Op::usage, kMain);
-    for (int i = 0; i < kManyReplays; ++i) {
-      script.simple(Op::launch, kReplay, 0);
-      if (i % 4 == 0) script.call(b, kMain);
-      if (i % 4 == 0) script.simple(Op::sync_device, kMain);
-    }
-    script.simple(Op::sync_device, kMain);
-    const int after = script.simple(Op::usage, kMain);
-    if (bench.run(seen, "many replays")) {
-      seen.usage_before = bench.result(before).usage;
-      seen.usage_after = bench.result(after).usage;
-      seen.replays = kManyReplays;
-      seen.calls.push_back(bench.collect(b, "after many replays"));
-    }
-  }
-  drop(bench, seen, 1);
+  warm_up(bench, {&b});
+  capture(bench, seen, {&b}, 0, "capture");
+  bench.push(b);
+  bench.label("many replays");
+  const auto round = [&](int replays, int calls) {
+    for (int i = 0; i < replays; ++i) bench.script().simple(Op::launch, kReplay, 0);
+    for (int i = 0; i < calls; ++i) bench.script().call(b, kMain);
+    bench.script().simple(Op::sync_device, kMain);
+    bench.expect(bench.script().simple(Op::usage, kMain),
+                 [&seen](const ProgramResult& r) { seen.usage.push_back(r.usage); });
+  };
+  round(4, 1);
+  for (int i = 0; i < kIntervals; ++i) round(kReplaysAnInterval, kCallsAnInterval);
+  seen.replays = kIntervals * kReplaysAnInterval;
+  bench.collect(b, "after many replays");
 }
 
 }  // namespace assay

@@ -83,7 +83,7 @@ struct Observation {
   std::string late_write;              // output changed between its stream's end and the device's; empty if not
   std::string early_write;             // output changed while the stream was held; empty if not
   // many_replays.
-  DeviceUsage usage_before, usage_after;
+  std::vector<DeviceUsage> usage;      // before the first interval and after each
   std::int64_t replays = 0;
 };
 

@@ -56,8 +56,9 @@ Observation observe(Bench& bench, const Trial& trial, Tier tier) {
     bench.retire_worker();
     for (const TrialPart& part : trial.history) {
       Observation before = blank(bench, trial, part, tier);
-      bench.begin_trial();
+      bench.begin_trial(before);
       function_of(part.drive)(bench, before);
+      bench.flush();
       if (before.fault) {  // the history itself ends the worker: it is the failure
         before.trial = trial;
         return before;
@@ -66,8 +67,9 @@ Observation observe(Bench& bench, const Trial& trial, Tier tier) {
     }
   }
   Observation seen = blank(bench, trial, trial.part, tier);
-  bench.begin_trial();
+  bench.begin_trial(seen);
   function_of(trial.part.drive)(bench, seen);
+  bench.flush();
   bench.history().push_back(trial.part);
   return seen;
 }

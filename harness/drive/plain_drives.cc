@@ -3,37 +3,26 @@
 
 namespace assay {
 
-void note_call(CallSeen& seen, const ProgramResult& result) {
-  seen.code = result.code;
-  seen.status = result.status;
-  seen.binding = result.binding;
-  seen.nanoseconds = result.nanoseconds;
-}
-
-bool call_and_collect(Bench& bench, Observation& seen, Binding& binding, const std::string& label) {
-  Script script = bench.script(binding.c);
-  const int call = script.call(binding, 0);
-  script.simple(Op::sync, 0);
-  script.simple(Op::sync_device, 0);
-  if (!bench.run(seen, label)) return false;
-  const ProgramResult result = bench.result(call);
-  seen.calls.push_back(bench.collect(binding, label));
-  note_call(seen.calls.back(), result);
-  return true;
+bool call_and_collect(Bench& bench, Binding& binding, const std::string& label, CollectNotes notes) {
+  bench.label(label);
+  notes.call = bench.script().call(binding, 0);
+  bench.script().simple(Op::sync, 0);
+  bench.script().simple(Op::sync_device, 0);
+  return bench.collect(binding, label, std::move(notes));
 }
 
 void drive_eager(Bench& bench, Observation& seen) {
   Binding& b = bench.bind(seen.trial.part.cases[0]);
   bench.push(b);
-  call_and_collect(bench, seen, b, "call");
+  call_and_collect(bench, b, "call");
 }
 
 void drive_two_poisons(Bench& bench, Observation& seen) {
   Binding& b = bench.bind(seen.trial.part.cases[0]);
   bench.push(b, Poison::first, 16);
-  if (!call_and_collect(bench, seen, b, "first poison")) return;
+  if (!call_and_collect(bench, b, "first poison")) return;
   bench.push(b, Poison::second, 13);
-  call_and_collect(bench, seen, b, "second poison");
+  call_and_collect(bench, b, "second poison");
 }
 
 void drive_relocated(Bench& bench, Observation& seen) {
@@ -43,9 +32,9 @@ void drive_relocated(Bench& bench, Observation& seen) {
   Binding& between = bench.bind(other, Placement::ordinary, 1);
   Binding& again = bench.bind(a, Placement::ordinary, 2);
   bench.push(first);
-  if (!call_and_collect(bench, seen, first, "call A")) return;
+  if (!call_and_collect(bench, first, "call A")) return;
   bench.push(between);
-  if (!call_and_collect(bench, seen, between, "call B")) return;
+  if (!call_and_collect(bench, between, "call B")) return;
   // What A used holds other values now: a call that still reads or writes it is found out.
   for (std::size_t i = 0; i < first.tensors.size(); ++i)
     if (first.tensors[i].spec->kind == 'i') bench.set_version(first, i, 77);
@@ -54,29 +43,27 @@ void drive_relocated(Bench& bench, Observation& seen) {
   for (std::size_t i = 0; i < again.tensors.size(); ++i)
     if (again.tensors[i].spec->kind == 'i' && again.tensors[i].spec->dynamic) bench.set_version(again, i, 1);
   bench.push(again, Poison::first, 13);
-  if (!call_and_collect(bench, seen, again, "call A again, elsewhere")) return;
-  seen.bystanders.push_back(bench.collect(first, "buffers of the first call", false));
+  if (!call_and_collect(bench, again, "call A again, elsewhere")) return;
+  bench.collect(first, "buffers of the first call", {.reference = false, .bystander = true});
 }
 
 void drive_guard_pages(Bench& bench, Observation& seen) {
   const Case& c = seen.trial.part.cases[0];
   if (c.far) return drive_eager(bench, seen);  // far rows have unmapped neighbours already
   for (const Placement side : {Placement::flush_end, Placement::flush_start}) {
-    bench.begin_trial();
     Binding& b = bench.bind(c, side);
     bench.push(b);
-    if (!call_and_collect(bench, seen, b, side == Placement::flush_end ? "flush with the end" : "flush with the start"))
-      return;
+    if (!call_and_collect(bench, b, side == Placement::flush_end ? "flush with the end" : "flush with the start")) return;
   }
 }
 
 void drive_garbage(Bench& bench, Observation& seen) {
   Binding& b = bench.bind(seen.trial.part.cases[0]);
   bench.push(b);
-  if (!call_and_collect(bench, seen, b, "NaN around the inputs")) return;
+  if (!call_and_collect(bench, b, "NaN around the inputs")) return;
   bench.push_inputs(b, Guard::canary);
   bench.push_outputs(b, Poison::first, 16);
-  call_and_collect(bench, seen, b, "other bytes around the inputs");
+  call_and_collect(bench, b, "other bytes around the inputs");
 }
 
 }  // namespace assay

@@ -1,49 +1,56 @@
+#include "harness/drive/script.hpp"
+
 #include <algorithm>
 #include <stdexcept>
-
-#include "harness/drive/bench.hpp"
 
 namespace assay {
 namespace {
 
 // DLPack's codes; E4M3 and E2M1 travel as uint8.
-void set_dtype(ProgramTensor& t, DType dtype) {
+std::uint8_t code_of(DType dtype) noexcept {
   switch (dtype) {
-    case DType::f32: t.code = kDLFloat; break;
-    case DType::f16: t.code = kDLFloat; break;
-    case DType::f64: t.code = kDLFloat; break;
-    case DType::bf16: t.code = kDLBfloat; break;
-    case DType::i32: t.code = kDLInt; break;
-    case DType::i64: t.code = kDLInt; break;
-    case DType::u8: t.code = kDLUInt; break;
+    case DType::f32:
+    case DType::f16:
+    case DType::f64: return kDLFloat;
+    case DType::bf16: return kDLBfloat;
+    case DType::i32:
+    case DType::i64: return kDLInt;
+    case DType::u8: return kDLUInt;
   }
-  t.bits = static_cast<std::uint8_t>(8 * size_of(dtype));
-  t.lanes = 1;
-}
-
-ProgramRegion region_of(const Placed& tensor, std::size_t piece) {
-  const Piece& p = tensor.pieces[piece];
-  return {tensor.arena, 0, p.arena_offset, p.box.region_bytes};
+  return kDLOpaqueHandle;
 }
 
 }  // namespace
 
-Script::Script(Program& program, const Case& schedule, const SlotSpec& slot, std::uint32_t variant)
-    : program_(program), slot_(slot), variant_(variant) {
-  program.step_count = program.tensor_count = program.done = 0;
-  program.keep_going = 0;
-  program.schedule_early = schedule.early;
-  program.schedule_threads = 0;
-  program.block_seed = schedule.block_seed;
+Placed& Binding::named(std::string_view argument) {
+  for (Placed& p : tensors)
+    if (p.spec->name == argument) return p;
+  throw std::out_of_range("no tensor " + std::string(argument));
+}
+
+Schedule schedule_of(const Case& c) noexcept { return {c.early, c.block_seed, false}; }
+
+ProgramRegion region_of(const Placed& tensor, std::size_t piece) noexcept {
+  const Piece& p = tensor.pieces[piece];
+  return {tensor.arena, 0, p.arena_offset, p.box.region_bytes};
+}
+
+void Script::begin(const SlotSpec& slot, std::uint32_t variant) {
+  program_.step_count = program_.tensor_count = program_.done = 0;
+  slot_ = &slot;
+  variant_ = variant;
+  labels_.clear();
 }
 
 int Script::simple(Op op, std::uint32_t stream, std::uint32_t a) {
-  if (full()) throw std::logic_error("a program has at most " + std::to_string(kMaxSteps) + " steps");
+  if (program_.step_count >= kMaxSteps)
+    throw std::logic_error("a program has at most " + std::to_string(kMaxSteps) + " steps");
   ProgramStep& step = program_.steps[program_.step_count];
   step.op = op;
   step.stream = stream;
   step.a = a;
   step.argument_count = 0;
+  labels_.push_back(label_);
   return static_cast<int>(program_.step_count++);
 }
 
@@ -51,7 +58,7 @@ int Script::call(const Binding& binding, std::uint32_t stream) {
   const int index = simple(Op::call, stream, variant_);
   ProgramStep& step = program_.steps[index];
   std::size_t tensor = 0;
-  for (const ArgumentSpec& a : slot_.arguments) {
+  for (const ArgumentSpec& a : slot_->arguments) {
     ProgramArgument& to = step.arguments[step.argument_count++];
     to = ProgramArgument{};
     to.kind = a.kind;
@@ -62,7 +69,8 @@ int Script::call(const Binding& binding, std::uint32_t stream) {
       t = ProgramTensor{};
       t.arena = p.arena;
       t.offset = p.cell0;
-      set_dtype(t, p.dtype);
+      t.code = code_of(p.dtype);
+      t.bits = static_cast<std::uint8_t>(8 * size_of(p.dtype));
       if (p.shape.size() > kMaxRank) throw std::logic_error("a tensor has too many dimensions");
       t.rank = static_cast<std::int32_t>(p.shape.size());
       std::copy(p.shape.begin(), p.shape.end(), t.shape);
@@ -77,32 +85,26 @@ int Script::call(const Binding& binding, std::uint32_t stream) {
   return index;
 }
 
-int Script::copy(std::uint32_t stream, const Placed& to, std::uint64_t from_offset, std::uint32_t from_arena,
-                 std::size_t piece) {
+int Script::copy(std::uint32_t stream, ProgramRegion to, ProgramRegion from) {
   const int index = simple(Op::copy, stream);
-  ProgramStep& step = program_.steps[index];
-  step.to = region_of(to, piece);
-  step.from = {from_arena, 0, from_offset, step.to.bytes};
+  program_.steps[index].to = to;
+  program_.steps[index].from = from;
   return index;
 }
 
-int Script::fill(std::uint32_t stream, const Placed& to, std::size_t piece, std::uint32_t pattern,
-                 std::uint32_t pattern_bytes) {
+int Script::blank(std::uint32_t stream, const Placed& tensor, std::size_t piece, std::uint32_t byte) {
   const int index = simple(Op::fill, stream);
   ProgramStep& step = program_.steps[index];
-  step.to = region_of(to, piece);
-  step.pattern = pattern;
-  step.pattern_bytes = pattern_bytes;
+  step.to = region_of(tensor, piece);
+  step.pattern = byte;
+  step.pattern_bytes = 1;
   return index;
 }
 
-void Script::keep_going() { program_.keep_going = 1; }
-void Script::threads() { program_.schedule_threads = 1; }
-void Script::blocks(std::uint64_t seed, bool early) {
-  program_.block_seed = seed;
-  program_.schedule_early = early;
+int Script::schedule(const Schedule& schedule) {
+  const int index = simple(Op::schedule, 0, (schedule.early ? 1u : 0u) | (schedule.threads ? 2u : 0u));
+  program_.steps[index].to = {0, 0, schedule.block_seed, 0};
+  return index;
 }
-int Script::steps() const noexcept { return static_cast<int>(program_.step_count); }
-bool Script::full() const noexcept { return program_.step_count >= kMaxSteps; }
 
 }  // namespace assay

@@ -36,7 +36,7 @@ void take_rows(Bench& bench, const RelationSpec& relation, Binding& to, const Bi
   }
 }
 
-bool row_call(Bench& bench, Observation& seen, const RelationSpec& relation, const Binding& base,
+bool row_call(Bench& bench, const RelationSpec& relation, const Binding& base,
               std::vector<std::int64_t> rows, std::uint64_t salt, const std::string& label) {
   Case c = base.c;
   const std::int64_t from_rows = c[relation.dim];
@@ -47,9 +47,7 @@ bool row_call(Bench& bench, Observation& seen, const RelationSpec& relation, con
   Binding& b = bench.bind(c, Placement::ordinary, salt);
   take_rows(bench, relation, b, base, rows, from_rows);
   bench.push(b);
-  if (!call_and_collect(bench, seen, b, label)) return false;
-  seen.calls.back().rows = std::move(rows);
-  return true;
+  return call_and_collect(bench, b, label, {.rows = std::move(rows)});
 }
 
 }  // namespace
@@ -61,7 +59,7 @@ void drive_variation(Bench& bench, Observation& seen) {
   repair(slot, c);
   Binding& base = bench.bind(c);
   bench.push(base);
-  if (!call_and_collect(bench, seen, base, "base")) return;
+  if (!call_and_collect(bench, base, "base")) return;
 
   for (const RelationSpec& relation : slot.relations) {
     const std::int64_t rows = c[relation.dim];
@@ -73,12 +71,12 @@ void drive_variation(Bench& bench, Observation& seen) {
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[(draw = mix64(draw + i)) % i]);
     order.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, rows - rows / 3)));
     for (std::size_t i = 2; i < order.size(); i += 3) order[i] = -1;
-    if (!row_call(bench, seen, relation, base, order, 11, "other rows beside")) return;
+    if (!row_call(bench, relation, base, order, 11, "other rows beside")) return;
     std::vector<std::int64_t> head(static_cast<std::size_t>(rows / 2)), tail(static_cast<std::size_t>(rows - rows / 2));
     std::iota(head.begin(), head.end(), 0);
     std::iota(tail.begin(), tail.end(), rows / 2);
-    if (!row_call(bench, seen, relation, base, head, 12, "split, first part")) return;
-    if (!row_call(bench, seen, relation, base, tail, 13, "split, second part")) return;
+    if (!row_call(bench, relation, base, head, 12, "split, first part")) return;
+    if (!row_call(bench, relation, base, tail, 13, "split, second part")) return;
   }
 
   for (const ArgumentSpec& a : slot.arguments) {
@@ -89,8 +87,7 @@ void drive_variation(Bench& bench, Observation& seen) {
       changed.scalars[a.name] = value;
       Binding& b = bench.bind(changed, Placement::ordinary, 14);
       bench.push(b);
-      if (!call_and_collect(bench, seen, b, a.name + " changed")) return;
-      seen.calls.back().changed_scalar = a.name;
+      if (!call_and_collect(bench, b, a.name + " changed", {.changed_scalar = a.name})) return;
     }
   }
 }

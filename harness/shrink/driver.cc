@@ -128,7 +128,9 @@ ShrinkOutcome ShrinkDriver::shrink(const Trial& failing, const Judgement& first,
     return outcome;
   };
 
-  if (search.run(failing, Worker::fresh)) {
+  const bool alone = search.memo[to_json(failing).dump()] = search.run(failing, Worker::fresh);
+  if (alone) {
+    const Judgement judgement = search.last;
     // It fails alone. What another rule's failure shrank to is likely to do, too.
     for (const Trial& t : known)
       if (t.part.drive == failing.part.drive && t.history.empty() &&
@@ -138,6 +140,7 @@ ShrinkOutcome ShrinkDriver::shrink(const Trial& failing, const Judgement& first,
     if (best == failing || search.run(best, Worker::fresh)) return finish("fresh worker");
     // The descent was led astray by what a reused worker remembered: again, slower.
     search.memo.clear();
+    search.last = judgement;
     search.worker = Worker::fresh;
     best = search.smaller(failing);
     return finish("fresh worker");
@@ -147,13 +150,15 @@ ShrinkOutcome ShrinkDriver::shrink(const Trial& failing, const Judgement& first,
     Trial with = failing;
     with.history = history;
     if (search.run(with, Worker::fresh)) {
+      search.worker = Worker::fresh;  // a worker that remembers would make any history look superfluous
       best = search.without_history(std::move(with));
       for (const Trial& t : known)
         if (t.part.drive == failing.part.drive && !t.history.empty() &&
             size_of_trial(slot_, t) < size_of_trial(slot_, best) && search.fails(t))
           best = t;
       best = search.smaller(std::move(best));
-      return finish("fresh worker, with a history of " + std::to_string(best.history.size()));
+      return finish(best.history.empty() ? "fresh worker"
+                                         : "fresh worker, with a history of " + std::to_string(best.history.size()));
     }
   }
 

@@ -26,6 +26,7 @@ struct CallArgument {
 
 [[nodiscard]] bool valid_signature(std::string_view) noexcept;  // at most 24 of the letters above
 
+// An exception that leaves the entry ends the process: caught further out it would pass for the harness's own.
 [[nodiscard]] assay_status call_entry(void (*entry)(void), const assay_call* call,
                                       const std::vector<CallArgument>& arguments);
 

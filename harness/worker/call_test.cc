@@ -71,11 +71,10 @@ TEST(CallEntry, EveryLetterArrivesWithItsValueAndTheStatusComesBack) {
     const assay_status status =
         call_entry(reinterpret_cast<Any>(&record), &call,
                    {pointer('i', &in), pointer('o', &out), pointer('p', &prepared), real(d), word(w), integer(l)});
+    const bool pointers = recorded.call == &call && recorded.in == &in && recorded.out == &out &&
+                          recorded.prepared == &prepared;  // RapidCheck would dereference them to show them
+    RC_ASSERT(pointers);
     RC_ASSERT(status == w);
-    RC_ASSERT(recorded.call == &call);
-    RC_ASSERT(recorded.in == &in);
-    RC_ASSERT(recorded.out == &out);
-    RC_ASSERT(recorded.prepared == &prepared);
     RC_ASSERT(std::bit_cast<std::uint64_t>(recorded.real) == bits);
     RC_ASSERT(recorded.word == w);
     RC_ASSERT(recorded.integer == l);

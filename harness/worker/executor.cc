@@ -98,7 +98,7 @@ void Executor::init_variant(std::uint32_t index) {
   assay_status status;
   {
     PhaseGuard phase(box_, Phase::init);
-    status = variant.init(&call, &state);
+    status = [&]() noexcept { return variant.init(&call, &state); }();  // an exception dies where it was thrown
   }
   if (status != ASSAY_OK)
     throw std::runtime_error("init returned status " + std::to_string(status) + " " + first_line(error, sizeof error));
@@ -163,7 +163,9 @@ Outcome Executor::call(Program& program, const ProgramStep& step, ProgramResult&
     assay_status status;
     {
       PhaseGuard phase(box_, Phase::workspace);
-      status = variant.workspace(&call, tensors.data(), static_cast<std::uint32_t>(tensors.size()), &bytes);
+      status = [&]() noexcept {  // as in init
+        return variant.workspace(&call, tensors.data(), static_cast<std::uint32_t>(tensors.size()), &bytes);
+      }();
     }
     if (status != ASSAY_OK) {
       result.status = status;
@@ -236,6 +238,9 @@ Outcome Executor::step(Program& program, const ProgramStep& s, ProgramResult& re
       for (auto& frame : frames_) frame->scribble();
       return {};
     case Op::usage: return device_.usage(result.usage);
+    case Op::schedule:
+      device_.schedule({(s.a & 1) != 0, s.to.offset, (s.a & 2) != 0});
+      return {};
     case Op::reset: return device_.reset();
   }
   return {StepCode::infrastructure, "the program has a step of unknown kind"};
@@ -244,18 +249,13 @@ Outcome Executor::step(Program& program, const ProgramStep& s, ProgramResult& re
 void Executor::run(Program& program) {
   frames_.clear();
   box_.step = 0;
-  Schedule schedule;
-  schedule.early = program.schedule_early != 0;
-  schedule.block_seed = program.block_seed;
-  schedule.threads = program.schedule_threads != 0;
-  device_.schedule(schedule);
   bool failed = false;
   const std::uint32_t count = std::min(program.step_count, kMaxSteps);
   for (std::uint32_t i = 0; i < count; ++i) {
     box_.step = i;
     ProgramResult& result = program.results[i];
     result = ProgramResult{};
-    if (failed && !program.keep_going) continue;
+    if (failed) continue;
     const Outcome outcome = step(program, program.steps[i], result);
     result.code = outcome.code;
     std::snprintf(result.text, sizeof result.text, "%s", outcome.text.c_str());

@@ -2,7 +2,7 @@
 // entry that a call step enters.
 //
 // Promises: writes each step's result before the next step; announces every candidate phase in the black box before it
-// begins; ends the program at the first step that fails unless keep_going is set.
+// begins; ends the program at the first step that fails.
 // Who calls it: worker.cc, on the candidate thread.
 #pragma once
 

@@ -20,6 +20,7 @@ const char* name_of(Op op) noexcept {
     case Op::sync_device: return "sync_device";
     case Op::scribble: return "scribble";
     case Op::usage: return "usage";
+    case Op::schedule: return "schedule";
     case Op::reset: return "reset";
   }
   return "unknown";

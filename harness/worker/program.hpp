@@ -30,6 +30,7 @@ enum class Op : std::uint32_t {
   sync_device,
   scribble,       // overwrites host memory (descriptors, argument list) that earlier calls were given
   usage,          // device memory and handles, into the result
+  schedule,       // host model: a is 1 for early | 2 for a thread a stream; block seed in to.offset
   reset,          // ends what earlier programs left: streams, events, graphs, holds
 };
 [[nodiscard]] const char* name_of(Op) noexcept;
@@ -83,9 +84,7 @@ struct ProgramResult {
 
 struct Program {
   std::uint32_t step_count = 0, tensor_count = 0;
-  std::uint32_t schedule_early = 0, schedule_threads = 0;
-  std::uint64_t block_seed = 0;
-  std::uint32_t keep_going = 0;   // run later steps after a failed one (frees what the program made)
+  std::uint32_t reserved = 0;
   std::uint32_t done = 0;         // steps finished; written by the worker
   ProgramTensor tensors[kMaxTensors];
   ProgramStep steps[kMaxSteps];

@@ -148,6 +148,7 @@ void WorkerSession::State::start() {
     }
     pidfd = OwnedFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   }
+  theirs.reset();  // while this process holds the worker's end, a worker that dies at once looks slow
   alive = true;
   try {
     const auto hello = receive_message(control.get(), kHelloMs);

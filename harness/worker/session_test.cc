@@ -70,7 +70,7 @@ class Stage {
   std::optional<Fault> call(const std::string& slot, std::int64_t rows, std::int64_t width, int deadline_ms = 2000) {
     const bool norm = slot == "norm.rmsnorm";
     Program& p = session_.program();
-    p.step_count = p.tensor_count = p.done = p.keep_going = 0;
+    p.step_count = p.tensor_count = p.done = 0;
     step(Op::reset);
     ProgramStep& call = step(Op::call);
     call.a = variant_of(slot);
@@ -328,12 +328,14 @@ TEST(Session, AProgramThatIsNoWorkerIsUnavailableWithASentence) {
     WorkerConfig config;
     config.worker = program;
     config.library = kRight;
+    const auto start = Clock::now();
     try {
       WorkerSession session(config);
       ADD_FAILURE() << program << " was taken for a worker";
     } catch (const WorkerUnavailable& error) {
       EXPECT_NE(std::string(error.what()).find(program), std::string::npos) << error.what();
     }
+    EXPECT_LT(Clock::now() - start, milliseconds(2000)) << program << " had ended long before";
   }
   EXPECT_TRUE(children().empty());
 }

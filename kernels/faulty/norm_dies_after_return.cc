@@ -1,5 +1,5 @@
 // Sets an alarm that ends the process two milliseconds after the entry has returned.
-// Slot: norm.rmsnorm. Caught by: verdict.attribution. Source: blame:corrupts_worker.
+// Slot: norm.rmsnorm. Caught by: verdict.attribution. Source: blame:corrupts_worker,crash.
 #include <sys/time.h>
 
 #include "kernels/faulty/faulty.hpp"

@@ -1,4 +1,4 @@
-// Grows a workspace of its own by release and allocate, and a captured launch keeps the address of the old one.
+// Grows a workspace of its own by a larger one and releases the old, whose address a captured launch keeps.
 // Slot: norm.rmsnorm. Caught by: graph.workspace_moves. Source: FAULT-030.
 #include "kernels/faulty/faulty.hpp"
 
@@ -25,9 +25,9 @@ struct Fault : faulty::Norm<Fault> {
     static double* ones = nullptr;
     static int64_t capacity = 0;
     if (capacity < a.rows) {
-      if (ones != nullptr) call->host->release(ones);
       void* memory = nullptr;
       const assay_status status = call->host->allocate(&memory, static_cast<size_t>(a.rows) * sizeof(double));
+      if (ones != nullptr) call->host->release(ones);
       ones = static_cast<double*>(memory);
       capacity = status == ASSAY_OK ? a.rows : 0;
       if (status != ASSAY_OK) return faulty::fail(call, status, "no memory for the workspace");

@@ -1,0 +1,240 @@
+// The assay program as its user meets it: refusals, what may not pass, interruption.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/result/records.hpp"
+
+extern char** environ;
+
+namespace assay {
+namespace {
+
+using Words = std::vector<std::string>;
+using std::chrono::steady_clock;
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// The program in a process group of its own, with a folder for what it writes.
+class Program : public testing::Test {
+ protected:
+  Program() {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a killed judge leaves behind becomes a child of this test
+    std::string name = testing::TempDir() + "assay-program-XXXXXX";
+    folder = mkdtemp(name.data());
+  }
+  ~Program() override { std::filesystem::remove_all(folder); }
+
+  pid_t start(Words words) const {
+    words.insert(words.begin(), ASSAY_PROGRAM);
+    std::vector<char*> argv;
+    for (std::string& w : words) argv.push_back(w.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 1, (folder + "/out").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    posix_spawn_file_actions_addopen(&files, 2, (folder + "/err").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    posix_spawnattr_t group;
+    posix_spawnattr_init(&group);
+    posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
+    pid_t pid = -1;
+    EXPECT_EQ(posix_spawn(&pid, ASSAY_PROGRAM, &files, &group, argv.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&group);
+    return pid;
+  }
+  // Exit code, or the negative signal.
+  static int finish(pid_t pid) {
+    int status = 0;
+    EXPECT_EQ(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  int run(Words words) const { return finish(start(std::move(words))); }
+  [[nodiscard]] std::string out() const { return text_of(folder + "/out"); }
+  [[nodiscard]] std::string err() const { return text_of(folder + "/err"); }
+
+  // A run that is long enough to be stopped, once some of its lines are on disk.
+  pid_t start_long_run() const {
+    const pid_t pid = start({"check", ASSAY_HOST_KERNELS, "--tier", "gate", "--jobs", "2", "--report", report()});
+    const auto patience = steady_clock::now() + std::chrono::seconds(60);
+    while (lines() < 40 && steady_clock::now() < patience) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_GE(lines(), 40) << err();
+    return pid;
+  }
+  [[nodiscard]] std::string report() const { return folder + "/report"; }
+  [[nodiscard]] std::string results() const { return report() + "/results.jsonl"; }
+  [[nodiscard]] std::ptrdiff_t lines() const {
+    const std::string text = text_of(results());
+    return std::count(text.begin(), text.end(), '\n');
+  }
+
+  void expect_readable_and_undecided() const {
+    const std::ptrdiff_t finished = lines();
+    const RunResults read = read_results(results());
+    EXPECT_GE(read.trials + static_cast<std::ptrdiff_t>(read.rules.size() + read.cases.size()) + 1, finished);
+    EXPECT_TRUE(read.has_run);
+    EXPECT_FALSE(read.has_end);
+    EXPECT_EQ(conclude(read).verdict, "NO_DECISION");
+    EXPECT_EQ(conclude(read).exit_code, 3);
+  }
+  // Judges and workers are reaped by us, the subreaper, once their parents are gone.
+  static void expect_nothing_left() {
+    const auto patience = steady_clock::now() + std::chrono::seconds(20);
+    while (steady_clock::now() < patience) {
+      const pid_t pid = waitpid(-1, nullptr, WNOHANG);
+      if (pid < 0) return;
+      if (pid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    FAIL() << "judges or workers are still running";
+  }
+
+  std::string folder;
+};
+
+struct Refusal {
+  const char* name;
+  Words words;
+  const char* sentence;  // part of it
+};
+
+class BadInput : public Program, public testing::WithParamInterface<Refusal> {};
+
+TEST_P(BadInput, IsOneSentenceAndExitCode2) {
+  EXPECT_EQ(run(GetParam().words), 2) << out() << err();
+  EXPECT_EQ(out(), "");
+  const std::string sentence = err();
+  EXPECT_EQ(sentence.rfind("assay: ", 0), 0u) << sentence;
+  EXPECT_EQ(std::count(sentence.begin(), sentence.end(), '\n'), 1) << sentence;
+  EXPECT_NE(sentence.find(GetParam().sentence), std::string::npos) << sentence;
+}
+
+const std::string kLibrary = ASSAY_HOST_KERNELS;
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, BadInput,
+    testing::Values(
+        Refusal{"NoSubcommand", {}, "subcommand"}, Refusal{"UnknownSubcommand", {"frobnicate"}, "--help"},
+        Refusal{"UnknownOption", {"check", kLibrary, "--frobnicate"}, "--frobnicate"},
+        Refusal{"NoLibrary", {"check"}, "no library is named"},
+        Refusal{"NoSuchFile", {"check", "/nonexistent.so"}, "no such file: /nonexistent.so"},
+        Refusal{"AFolder", {"check", "/tmp"}, "/tmp"},
+        Refusal{"NotALibrary", {"check", "/etc/passwd"}, "not a loadable library"},
+        Refusal{"NoSymbol", {"check", ASSAY_REFERENCES}, "does not export assay_get_library"},
+        Refusal{"NoSuchWorker", {"check", kLibrary, "--worker", "/nonexistent"}, "/nonexistent"},
+        Refusal{"UnknownSlot", {"check", kLibrary, "--slot", "norm.nope"}, "no such slot: 'norm.nope'"},
+        Refusal{"UnknownRule", {"check", kLibrary, "--rule", "write.nope"}, "no such rule: 'write.nope'"},
+        Refusal{"UnknownVariant", {"check", kLibrary, "--variant", "nope"}, "--variant"},
+        Refusal{"UnknownDevice", {"check", kLibrary, "--device", "tpu"}, "'tpu' is no device"},
+        Refusal{"DeviceNotOffered", {"check", kLibrary, "--device", "cuda"}, "--device"},
+        Refusal{"UnknownDtype", {"check", kLibrary, "--dtype", "fp8"}, "'fp8' is no dtype"},
+        Refusal{"DtypeThatIsNotJudged", {"check", kLibrary, "--dtype", "fp64"}, "--dtype"},
+        Refusal{"UnknownTier", {"check", kLibrary, "--tier", "huge"}, "'huge' is no tier"},
+        Refusal{"SeedThatIsNoNumber", {"check", kLibrary, "--seed", "1x"}, "'1x' is neither"},
+        Refusal{"NegativeJobs", {"check", kLibrary, "--jobs", "-3"}, "--jobs"},
+        Refusal{"ReportIsAFile", {"check", kLibrary, "--report", "/etc/passwd"}, "report folder /etc/passwd"},
+        Refusal{"ReportCannotBeMade", {"check", kLibrary, "--report", "/proc/nope/x"}, "report folder /proc/nope/x"},
+        Refusal{"CorpusIsAFile", {"check", kLibrary, "--corpus", "/etc/passwd"}, "/etc/passwd"},
+        Refusal{"NoSuchTrial", {"replay", "/nonexistent.json", "--library", kLibrary}, "/nonexistent.json"},
+        Refusal{"NotATrial", {"replay", "/etc/passwd", "--library", kLibrary}, "/etc/passwd is not a trial"},
+        Refusal{"TrialIsAFolder", {"replay", "/tmp", "--library", kLibrary}, "/tmp"},
+        Refusal{"ReplayWithoutLibrary", {"replay", "/etc/passwd"}, "/etc/passwd is not a trial"},
+        Refusal{"ListOfNothing", {"list", "frogs"}, "frogs"},
+        Refusal{"ExplainUnknown", {"explain", "write.nope"}, "no such rule or slot: 'write.nope'"},
+        Refusal{"OffersMore", {"check", kLibrary, "--load-only", "--offers", "norm.rmsnorm"}, "would go unjudged"},
+        Refusal{"OffersLess", {"check", kLibrary, "--load-only", "--offers", "moe.fused_experts"}, "does not offer"}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(Program, HelpVersionAndListsSucceed) {
+  for (const Words& words :
+       {Words{"--help"}, Words{"check", "--help"}, Words{"--version"}, Words{"list", "slots"}, Words{"list", "rules"},
+        Words{"explain", "write.every_cell"}, Words{"explain", "norm.rmsnorm"}, Words{"list", "variants", kLibrary}}) {
+    EXPECT_EQ(run(words), 0) << words.front();
+    EXPECT_NE(out(), "") << words.front();
+    EXPECT_EQ(err(), "") << words.front();
+  }
+}
+
+TEST_F(Program, AbsentGpuIsNoDecisionWithAReason) {
+  EXPECT_EQ(run({"check", ASSAY_ABSENT_GPU, "--device-ordinal", "99", "--report", report()}), 3) << out() << err();
+  EXPECT_NE(out().find("NO_DECISION"), std::string::npos);
+  EXPECT_EQ(out().find("PASS"), std::string::npos) << out();
+  EXPECT_EQ(conclude(read_results(results())).exit_code, 3);
+  EXPECT_NE(read_results(results()).rules.at(0).text, "");
+}
+
+TEST_F(Program, NothingInTheDeclaredDomainIsNoPass) {
+  EXPECT_EQ(run({"check", ASSAY_FP32_ONLY, "--dtype", "bf16", "--report", report()}), 3) << out() << err();
+  EXPECT_NE(out().find("NO_DECISION"), std::string::npos);
+}
+
+TEST_F(Program, InterruptedRunIsReadableAndUndecided) {
+  const pid_t pid = start_long_run();
+  kill(pid, SIGINT);
+  EXPECT_EQ(finish(pid), 3);
+  EXPECT_NE(out().find("NO_DECISION: the run was interrupted"), std::string::npos) << out();
+  EXPECT_TRUE(std::filesystem::exists(report() + "/junit.xml"));
+  expect_readable_and_undecided();
+  expect_nothing_left();
+}
+
+TEST_F(Program, CtrlCReachesTheWholeGroupAndIsTheSame) {
+  const pid_t pid = start_long_run();
+  kill(-pid, SIGINT);
+  EXPECT_EQ(finish(pid), 3);
+  EXPECT_NE(out().find("NO_DECISION: the run was interrupted"), std::string::npos) << out();
+  expect_readable_and_undecided();
+  expect_nothing_left();
+}
+
+TEST_F(Program, KilledProgramLeavesReadableLinesAndNoProcess) {
+  const pid_t pid = start_long_run();
+  kill(pid, SIGKILL);
+  EXPECT_EQ(finish(pid), -SIGKILL);
+  expect_readable_and_undecided();
+  expect_nothing_left();
+}
+
+TEST_F(Program, KilledJudgeIsNoDecision) {
+  const pid_t pid = start_long_run();
+  const std::string task = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children";
+  std::ifstream children(task);
+  pid_t judge = 0;
+  ASSERT_TRUE(children >> judge);
+  kill(judge, SIGKILL);
+  EXPECT_EQ(finish(pid), 3);
+  EXPECT_NE(out().find("NO_DECISION: a judge"), std::string::npos) << out();
+  expect_readable_and_undecided();
+  expect_nothing_left();
+}
+
+#ifdef ASSAY_WRONG_KERNELS
+TEST_F(Program, FailureIsExitCode1AndItsReplayFailsToo) {
+  EXPECT_EQ(run({"check", ASSAY_WRONG_KERNELS, "--report", report()}), 1) << err();
+  const RunResults read = read_results(results());
+  ASSERT_FALSE(read.failures.empty());
+  const FailureRecord& failure = read.failures.front();
+  EXPECT_NE(out().find(failure.replay), std::string::npos) << "the report does not name the replay command";
+  EXPECT_EQ(run({"replay", failure.trial_file, "--library", ASSAY_WRONG_KERNELS}), 1) << out() << err();
+  EXPECT_NE(out().find("FAIL  " + failure.subject.rule), std::string::npos) << out();
+  EXPECT_EQ(run({"replay", failure.trial_file, "--library", ASSAY_HOST_KERNELS}), 0) << out() << err();
+}
+#endif
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,80 @@
+// script.hpp: where a case's tensors lie in lent memory, and the program of steps that names them.
+//
+// Promises: plain data and an appender; a Script never runs anything. Indices that it returns are positions in
+// Program::results.
+// Who uses it: bench.hpp, drives.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "assay/slot.hpp"
+#include "harness/tensor/guard.hpp"
+#include "harness/tensor/layout.hpp"
+#include "harness/worker/program.hpp"
+
+namespace assay {
+
+enum class Placement : std::uint8_t { ordinary, flush_end, flush_start };
+
+using Image = std::shared_ptr<const std::vector<std::byte>>;
+
+// One run of a tensor's memory that is guarded as a whole; far tensors have one a row.
+struct Piece {
+  std::uint64_t arena_offset = 0;  // of the region
+  Box box;
+  std::int64_t first_cell = 0;     // row-major ordinal of the piece's first cell
+  Image image = {};                // what was pushed last
+};
+
+struct Placed {
+  const ArgumentSpec* spec = nullptr;
+  std::uint32_t arena = 0;
+  std::uint64_t cell0 = 0;         // bytes from the arena's base
+  DType dtype = DType::f32;
+  Extents shape, strides;
+  std::vector<Piece> pieces;
+  Tensor values;                   // inputs: the pristine logical cells, contiguous
+  Guard guard = Guard::canary;
+  std::uint64_t poison = 0;        // outputs
+};
+
+struct Binding {
+  Case c;
+  std::vector<Placed> tensors;          // the tensor arguments in the slot's order
+  std::vector<std::uint64_t> versions;  // of each tensor's values; inputs only
+
+  [[nodiscard]] Placed& named(std::string_view argument);
+};
+
+class Script {
+ public:
+  explicit Script(Program& program) : program_(program) {}
+
+  void begin(const SlotSpec&, std::uint32_t variant);    // forgets all steps
+  void label(std::string text) { label_ = std::move(text); }
+
+  int call(const Binding&, std::uint32_t stream);
+  int simple(Op, std::uint32_t stream, std::uint32_t a = 0);
+  int copy(std::uint32_t stream, ProgramRegion to, ProgramRegion from);
+  int blank(std::uint32_t stream, const Placed&, std::size_t piece, std::uint32_t byte);
+  int schedule(const Schedule&);
+
+  [[nodiscard]] int steps() const noexcept { return static_cast<int>(program_.step_count); }
+  [[nodiscard]] const std::string& label_of(int step) const { return labels_[static_cast<std::size_t>(step)]; }
+
+ private:
+  Program& program_;
+  const SlotSpec* slot_ = nullptr;
+  std::uint32_t variant_ = 0;
+  std::string label_;
+  std::vector<std::string> labels_;  // one a step
+};
+
+[[nodiscard]] Schedule schedule_of(const Case&) noexcept;
+[[nodiscard]] ProgramRegion region_of(const Placed&, std::size_t piece) noexcept;
+
+}  // namespace assay
