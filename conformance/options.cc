@@ -109,10 +109,10 @@ ParseOutcome parse_options(int argc, char** argv) {
   for (const std::string& d : devices) o.devices.push_back(device_from(d));
   for (const std::string& d : dtypes) o.dtypes.push_back(dtype_from(d));
   o.tier = tier_from(tier);
-  o.command = check->parsed()     ? Options::Command::check
-              : replay->parsed()  ? Options::Command::replay
-              : list->parsed()    ? Options::Command::list
-                                  : Options::Command::explain;
+  o.command = check->parsed()    ? Options::Command::check
+              : replay->parsed() ? Options::Command::replay
+              : list->parsed()   ? Options::Command::list
+                                 : Options::Command::explain;
   return outcome;
 }
 

@@ -17,10 +17,14 @@ void kernel(const void* args, uint32_t block, uint32_t blocks) {
 
 assay_status run(const assay_call* call, assay_in x, assay_out out) {
 #ifdef IGNORES_STRIDES
-  const Job j = {static_cast<float*>(x->data), static_cast<float*>(out->data), x->shape[0], x->shape[1], x->shape[1],
-                 x->shape[1]};
+  const Job j = {
+      static_cast<float*>(x->data), static_cast<float*>(out->data), x->shape[0], x->shape[1], x->shape[1], x->shape[1]};
 #else
-  const Job j = {static_cast<float*>(x->data), static_cast<float*>(out->data), x->shape[0], x->shape[1], x->strides[0],
+  const Job j = {static_cast<float*>(x->data),
+                 static_cast<float*>(out->data),
+                 x->shape[0],
+                 x->shape[1],
+                 x->strides[0],
                  out->strides[0]};
 #endif
   return j.rows == 0 ? ASSAY_OK : call->host->launch(call->host_stream, kernel, 2, &j, sizeof j);

@@ -28,6 +28,9 @@ const assay::SlotRow double_slot = assay::slot<double_fn>(
      .accumulation = [](const assay::Case&) { return 2.0; },
      .recipes = {{"normal", assay::Recipe::normal}, {"tag", assay::Recipe::tag}, {"zeros", assay::Recipe::zeros}},
      .relations = {{assay::RelationSpec::Form::rows, "rows", {"x"}, {"out"}}},
-     .descriptor = [](const assay::Case& c, assay::DescriptorFacts& d) { d.numbers = {{"num_tokens", c["rows"]}}; }});
+     .descriptor =
+         [](const assay::Case& c, assay::DescriptorFacts& d) {
+           d.numbers = {{"num_tokens", c["rows"]}};
+         }});
 
 }  // namespace

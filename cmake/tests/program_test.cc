@@ -70,8 +70,8 @@ class Program : public testing::Test {
   [[nodiscard]] std::string err() const { return text_of(folder + "/err"); }
 
   // A run that is long enough to be stopped, once some of its lines are on disk.
-  pid_t start_long_run() const {
-    const pid_t pid = start({"check", ASSAY_HOST_KERNELS, "--tier", "gate", "--jobs", "2", "--report", report()});
+  pid_t start_long_run(const char* tier = "gate") const {
+    const pid_t pid = start({"check", ASSAY_HOST_KERNELS, "--tier", tier, "--jobs", "2", "--report", report()});
     const auto patience = steady_clock::now() + std::chrono::seconds(60);
     while (lines() < 40 && steady_clock::now() < patience) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_GE(lines(), 40) << err();
@@ -210,8 +210,8 @@ TEST_F(Program, KilledProgramLeavesReadableLinesAndNoProcess) {
   expect_nothing_left();
 }
 
-TEST_F(Program, KilledJudgeIsNoDecision) {
-  const pid_t pid = start_long_run();
+TEST_F(Program, KilledJudgeIsNoDecisionAndTheOthersFinish) {
+  const pid_t pid = start_long_run("quick");
   const std::string task = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(pid) + "/children";
   std::ifstream children(task);
   pid_t judge = 0;
@@ -219,6 +219,7 @@ TEST_F(Program, KilledJudgeIsNoDecision) {
   kill(judge, SIGKILL);
   EXPECT_EQ(finish(pid), 3);
   EXPECT_NE(out().find("NO_DECISION: a judge"), std::string::npos) << out();
+  EXPECT_FALSE(read_results(results()).cases.empty());
   expect_readable_and_undecided();
   expect_nothing_left();
 }

@@ -117,11 +117,11 @@ class Validator {
       } else if (slot != slots_.end() || supply_of(*v.slot.value)) {
         report_.skipped.push_back({index, *v.slot.value,
                                    named(index) + ": skipped, this build of assay has no tests "
-                                                  "for the slot; `assay list` shows those it has"});
+                                                  "for the slot; `assay list slots` names those it has"});
         return;
       } else {
         error(index, LoadCode::unknown_slot,
-              "there is no such slot; `assay list` shows the slots of this build, a slot "
+              "there is no such slot; `assay list slots` names those of this build, a slot "
               "of another project needs that project's program");
       }
     }

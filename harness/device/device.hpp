@@ -90,6 +90,10 @@ class Device {
   virtual Outcome launch(std::uint32_t graph, std::uint32_t stream) = 0;
   virtual Outcome drop_graph(std::uint32_t graph) = 0;
 
+  // Host memory that trusted copies go to and from, stream-ordered and without waiting; until unshare_host.
+  virtual Outcome share_host(void*, std::size_t) { return {}; }
+  virtual void unshare_host(void*) {}
+
   virtual Outcome usage(DeviceUsage&) = 0;
   // Scratch of the call (assay_call::workspace): poisoned, 256-byte aligned, at least `bytes`.
   virtual Outcome scratch(std::size_t bytes, void** memory) = 0;

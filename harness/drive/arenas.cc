@@ -21,13 +21,14 @@ void Arenas::begin_trial() {
 
 void Arenas::make(std::uint32_t id, const ArenaPlan& plan) {
   arenas_[id].reset();  // before the new one: both at once may not fit
-  arenas_[id] = domain_.create(plan);
+  arenas_[id] = (id == kShelf ? *host_ : domain_).create(plan);
   ++generations_[id];
 }
 
 void Arenas::at_least(std::uint32_t id, std::uint64_t bytes) {
   if (arenas_[id] && arenas_[id]->plan().span >= bytes) return;
-  const std::uint64_t span = round_up(std::max(kLeastArena, bytes + bytes / 2), domain_.granularity());
+  const std::uint64_t span =
+      round_up(std::max(kLeastArena, bytes + bytes / 2), std::max(domain_.granularity(), host_->granularity()));
   make(id, {span, {{0, span}}});
 }
 

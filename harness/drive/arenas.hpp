@@ -27,7 +27,7 @@ class Arenas {
   [[nodiscard]] Chunk take_fenced(ArenaId, std::uint64_t bytes);
   // The next far arena: `rows` chunks at a pitch.
   [[nodiscard]] std::uint32_t take_far(std::uint64_t rows, std::uint64_t pitch_bytes, std::uint64_t chunk_bytes);
-  // The shelf, with room for so many bytes. What it held is lost.
+  // The shelf, host memory with room for so many bytes. What it held is lost.
   void shelve(std::uint64_t bytes);
   // Room that the trial will need, before its first take: an arena must not move while a trial holds offsets.
   void reserve(std::uint64_t input_bytes, std::uint64_t output_bytes);
@@ -46,6 +46,7 @@ class Arenas {
   void at_least(std::uint32_t id, std::uint64_t bytes);
 
   MemoryDomain& domain_;
+  std::unique_ptr<MemoryDomain> host_ = make_host_memory();  // the shelf's, whatever the device
   std::array<std::unique_ptr<Arena>, kArenas> arenas_;
   std::array<std::uint64_t, kArenas> generations_{};
   std::array<std::uint64_t, kArenas> used_{};

@@ -26,7 +26,7 @@ constexpr double kLeastMs = 2000, kLeastShrinkMs = 250, kMostMs = 120000;
 constexpr double kLeastCudaMs = 6000;  // the driver takes up to 3.5 s to report a trap [m, H200]
 // Streams that no candidate is given: reads of its outputs, and the one that pushes.
 constexpr std::uint32_t kMainStream = 0, kReadStream = 6;
-constexpr std::uint64_t kShelfAlignment = 256, kOneUpload = 4u << 20, kShelfFlush = 64u << 20;
+constexpr std::uint64_t kShelfAlignment = 256, kShelfFlush = 64u << 20;
 constexpr std::uint64_t kMostBindings = 4;         // sets of buffers that a drive makes of one case
 constexpr double kMsPerCell = 2e-4;
 constexpr std::size_t kHistoryParts = 512;
@@ -218,7 +218,8 @@ std::optional<Fault> Bench::State::ready(std::uint32_t variant) {
   for (std::uint32_t id = 0; id < kArenas; ++id) {
     const Arena* arena = arenas.get(id);
     if (!arena || mapped[id] == arenas.generation(id)) continue;
-    if (auto fault = session->map(id, *arena, arenas.read_only(id) ? Access::read_only : Access::read_write))
+    if (auto fault = session->map(id, *arena, arenas.read_only(id) ? Access::read_only : Access::read_write,
+                                  id == kShelf ? WorkerSession::Use::shelf : WorkerSession::Use::lent))
       return fault;
     mapped[id] = arenas.generation(id);
   }
@@ -458,14 +459,7 @@ void Bench::State::begin(const SlotSpec& slot, std::uint32_t variant) {
 }
 
 void Bench::State::upload() {
-  if (up_bytes > kOneUpload) {
-    for (const auto& [image, offset] : uploads) domain.upload(arenas.at(kShelf, offset), image->data(), image->size());
-    return;
-  }
-  if (uploads.empty()) return;
-  std::vector<std::byte> all(up_bytes);
-  for (const auto& [image, offset] : uploads) std::memcpy(all.data() + offset, image->data(), image->size());
-  domain.upload(arenas.at(kShelf, 0), all.data(), all.size());
+  for (const auto& [image, offset] : uploads) std::memcpy(arenas.at(kShelf, offset), image->data(), image->size());
 }
 
 // One run in the worker. False: it ended, and the observation holds the fault.
@@ -556,7 +550,7 @@ void Bench::State::settle(int steps_done) {
     if (d.last_step < steps_done)
       for (const Read& read : d.reads)
         wanted = std::max(wanted, read.offset + read.placed->pieces[read.piece].box.region_bytes);
-  if (wanted) domain.download(shelf.data(), arenas.at(kShelf, up_bytes), wanted);
+  if (wanted) std::memcpy(shelf.data(), arenas.at(kShelf, up_bytes), wanted);  // judged is the judge's own copy
   for (Deferred& d : deferred) {
     if (d.last_step >= steps_done) continue;
     if (d.take) {
@@ -591,10 +585,12 @@ bool Bench::flush() {
   } else {
     std::int64_t cells = 0;
     for (const Binding& b : s.bindings) cells = std::max(cells, slot_->output_cells(b.c));
-    const DeviceTurn turn(s.config.device_lock);
     s.upload();
     int done = static_cast<int>(s.program->step_count);
-    well = s.run(s.deadline_ms(cells));
+    {
+      const DeviceTurn turn(s.config.device_lock);
+      well = s.run(s.deadline_ms(cells));
+    }
     if (!well) done = 0;  // the worker's end leaves nothing to trust
     for (int i = 0; i < done; ++i) {
       const ProgramResult& r = s.program->results[i];

@@ -13,7 +13,10 @@ namespace assay {
 
 [[nodiscard]] Observation observe(Bench&, const Trial&, Tier);
 
-// Whether the drive has something to do with these cases: capture needs work, and an empty output launches none.
+inline constexpr std::int64_t kHugeCells = 1 << 21;  // of an output
+
+// Whether the drive has something to do with these cases: capture needs work, and an empty output launches none; huge
+// outputs go through few drives.
 [[nodiscard]] bool fits(const SlotSpec&, const TrialPart&);
 [[nodiscard]] bool captures(Drive) noexcept;   // the drives that capture and replay
 

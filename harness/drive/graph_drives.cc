@@ -87,7 +87,7 @@ Case sibling(const Case& c, std::uint64_t index) {
 void drive_capture_replay(Bench& bench, Observation& seen) {
   const Case& c = seen.trial.part.cases[0];
   // One to three calls a graph; one where the arenas are few (far rows) or the outputs huge.
-  const bool one = c.far || bench.slot().output_cells(c) > (1 << 21);
+  const bool one = c.far || bench.slot().output_cells(c) > kHugeCells;
   const std::uint64_t count = one ? 1 : 1 + derive_key(c.seed, "calls in a graph") % 3;
   Bindings bindings;
   for (std::uint64_t i = 0; i < count; ++i) bindings.push_back(&bench.bind(sibling(c, i), Placement::ordinary, i));

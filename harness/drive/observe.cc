@@ -45,6 +45,11 @@ bool captures(Drive d) noexcept {
 }
 
 bool fits(const SlotSpec& slot, const TrialPart& part) {
+  // Huge outputs go through the drives that size can matter to; the others see every smaller size.
+  for (const Case& c : part.cases)
+    if (slot.output_cells(c) > kHugeCells && part.drive != Drive::eager && part.drive != Drive::two_poisons &&
+        part.drive != Drive::late_producer && part.drive != Drive::capture_replay)
+      return false;
   if (!captures(part.drive)) return true;
   for (const Case& c : part.cases)
     if (slot.output_cells(c) == 0) return false;

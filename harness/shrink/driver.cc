@@ -131,6 +131,8 @@ ShrinkOutcome ShrinkDriver::shrink(const Trial& failing, const Judgement& first,
   const bool alone = search.memo[to_json(failing).dump()] = search.run(failing, Worker::fresh);
   if (alone) {
     const Judgement judgement = search.last;
+    // A failure that comes once a process is hidden from a worker that has had it.
+    if (!search.run(failing, Worker::reused)) search.worker = Worker::fresh;
     // It fails alone. What another rule's failure shrank to is likely to do, too.
     for (const Trial& t : known)
       if (t.part.drive == failing.part.drive && t.history.empty() &&

@@ -164,7 +164,7 @@ TEST(Shrink, KnownTrialsAreTriedFirstAndSpareTheDescent) {
   const ShrinkOutcome found = first.shrink(trial(with(3000, 4000)));
   Bed second(fault);
   const ShrinkOutcome again = second.shrink(trial(with(2000, 3000)), {}, {found.trial});
-  EXPECT_EQ(second.order[1], found.trial) << "right after the failure itself";
+  EXPECT_EQ(second.order[2], found.trial) << "right after the failure itself, in a fresh worker and in that same one";
   EXPECT_EQ(again.trial, found.trial);
   EXPECT_LT(again.runs, first.shrink(trial(with(2000, 3000))).runs);
 }
@@ -247,6 +247,17 @@ TEST(Shrink, ADescentLedAstrayByAReusedWorkerStartsAgainInFreshOnes) {
   EXPECT_EQ(outcome.trial.part.cases[0]["rows"], 38);
   EXPECT_EQ(outcome.trial.part.cases[0]["width"], 1);
   EXPECT_EQ(outcome.judgement.text, "rows");
+  EXPECT_EQ(outcome.confirmed, "fresh worker");
+}
+
+TEST(Shrink, AFailureThatComesOnceAProcessIsMadeSmallerInFreshWorkers) {
+  // Only the first call of a process is wrong.
+  Bed bed([&](const Trial& t, Worker where) {
+    return where == Worker::fresh && t.part.cases[0]["rows"] > 37 ? wrong() : pass();
+  });
+  const ShrinkOutcome outcome = bed.shrink(trial(with(3000, 40)));
+  EXPECT_EQ(outcome.trial.part.cases[0]["rows"], 38);
+  EXPECT_EQ(outcome.trial.part.cases[0]["width"], 1);
   EXPECT_EQ(outcome.confirmed, "fresh worker");
 }
 

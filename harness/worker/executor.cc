@@ -145,7 +145,8 @@ Outcome Executor::call(Program& program, const ProgramStep& step, ProgramResult&
     switch (from.kind) {
       case 'i':
       case 'o':
-        if (from.tensor >= program.tensor_count || !arenas_.count(program.tensors[from.tensor].arena))
+        if (from.tensor >= program.tensor_count || !arenas_.count(program.tensors[from.tensor].arena) ||
+            !arenas_.at(program.tensors[from.tensor].arena).candidate)
           return {StepCode::infrastructure, "the program names no such tensor"};
         describe(program.tensors[from.tensor], frame, i, from.kind == 'o');
         to.pointer = &frame.tensors[i].tensor;

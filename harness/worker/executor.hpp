@@ -22,11 +22,11 @@
 namespace assay {
 
 struct WorkerArena {
-  std::unique_ptr<ArenaMapping> candidate;  // the addresses that the candidate gets
-  std::unique_ptr<ArenaMapping> trusted;    // read-write; the same object's addresses where candidate is writable
+  std::unique_ptr<ArenaMapping> candidate;  // the addresses that the candidate gets; none of a shelf
+  std::unique_ptr<ArenaMapping> trusted;    // read-write, elsewhere: a candidate can map other memory over its own view
   std::uint64_t span = 0;
 
-  [[nodiscard]] std::byte* trusted_base() const noexcept { return trusted ? trusted->base() : candidate->base(); }
+  [[nodiscard]] std::byte* trusted_base() const noexcept { return trusted->base(); }
 };
 
 class Executor {

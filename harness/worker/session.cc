@@ -292,8 +292,9 @@ std::optional<Fault> WorkerSession::load() {
   return std::nullopt;
 }
 
-std::optional<Fault> WorkerSession::map(std::uint32_t arena, const Arena& memory, Access access) {
-  json request{{"arena", arena}, {"span", memory.plan().span}, {"writable", access == Access::read_write}};
+std::optional<Fault> WorkerSession::map(std::uint32_t arena, const Arena& memory, Access access, Use use) {
+  json request{{"arena", arena}, {"span", memory.plan().span}, {"writable", access == Access::read_write},
+               {"shelf", use == Use::shelf}};
   request["chunks"] = json::array();
   for (const Chunk& c : memory.plan().chunks) request["chunks"].push_back({c.offset, c.bytes});
   Message reply;

@@ -51,7 +51,9 @@ class WorkerSession {
   // LibraryRefused where the library cannot be used.
   [[nodiscard]] std::optional<Fault> open_device();
   [[nodiscard]] std::optional<Fault> load();
-  [[nodiscard]] std::optional<Fault> map(std::uint32_t arena, const Arena&, Access);
+  // A shelf is host memory for trusted copies, on any device; candidates are never shown it.
+  enum class Use : std::uint8_t { lent, shelf };
+  [[nodiscard]] std::optional<Fault> map(std::uint32_t arena, const Arena&, Access, Use use = Use::lent);
   [[nodiscard]] std::optional<Fault> init(std::uint32_t variant);  // a refused init is a Fault, entry_failed
   [[nodiscard]] std::optional<Fault> run(int deadline_ms);         // the program in program()
 

@@ -203,12 +203,18 @@ class Worker {
     for (const auto& chunk : request.at("chunks")) plan.chunks.push_back({chunk.at(0), chunk.at(1)});
     const std::uint32_t id = request.at("arena");
     const bool writable = request.at("writable");
-    arenas_.erase(id);
+    forget(id);
     WorkerArena arena;
     arena.span = plan.span;
-    arena.candidate = memory_->map(plan, descriptors, writable ? Access::read_write : Access::read_only);
-    if (!writable) arena.trusted = memory_->map(plan, descriptors, Access::read_write);
-    if (options_.own_process) note_arena(id, arena.candidate->base(), plan.span);
+    if (request.at("shelf")) {
+      arena.trusted = make_host_memory()->map(plan, descriptors, Access::read_write);
+      if (const Outcome o = device_->share_host(arena.trusted->base(), plan.span); !o.ok())
+        throw std::runtime_error(o.text);
+    } else {
+      arena.candidate = memory_->map(plan, descriptors, writable ? Access::read_write : Access::read_only);
+      arena.trusted = memory_->map(plan, descriptors, Access::read_write);
+      if (options_.own_process) note_arena(id, arena.candidate->base(), plan.span);
+    }
     arenas_[id] = std::move(arena);
     return json::object();
   }
@@ -216,8 +222,15 @@ class Worker {
   json unmap(const json& request) {
     const std::uint32_t id = request.at("arena");
     if (options_.own_process) note_arena(id, nullptr, 0);
-    arenas_.erase(id);
+    forget(id);
     return json::object();
+  }
+
+  void forget(std::uint32_t id) {
+    const auto arena = arenas_.find(id);
+    if (arena == arenas_.end()) return;
+    if (!arena->second.candidate) device_->unshare_host(arena->second.trusted->base());
+    arenas_.erase(arena);
   }
 
   json load(const json& request) {

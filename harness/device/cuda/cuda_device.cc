@@ -81,7 +81,20 @@ class CudaDevice final : public Device {
   Outcome copy(std::uint32_t stream, void* to, const void* from, std::size_t bytes) override {
     CUstream s = nullptr;
     if (Outcome o = open(stream, s); !o.ok() || bytes == 0) return o;
+    if (on_host(from)) return outcome("cuMemcpyHtoDAsync", api_.cuMemcpyHtoDAsync(address(to), from, bytes, s));
+    if (on_host(to)) return outcome("cuMemcpyDtoHAsync", api_.cuMemcpyDtoHAsync(to, address(from), bytes, s));
     return outcome("cuMemcpyDtoDAsync", api_.cuMemcpyDtoDAsync(address(to), address(from), bytes, s));
+  }
+
+  Outcome share_host(void* memory, std::size_t bytes) override {
+    if (Outcome o = enter(); !o.ok()) return o;
+    const CUresult result = api_.cuMemHostRegister(memory, bytes, 0);
+    if (result == CUDA_SUCCESS) shared_.emplace_back(static_cast<const std::byte*>(memory), bytes);
+    return outcome("cuMemHostRegister", result);
+  }
+  void unshare_host(void* memory) override {
+    if (std::erase_if(shared_, [memory](const auto& range) { return range.first == memory; }))
+      api_.cuMemHostUnregister(memory);
   }
 
   Outcome fill(std::uint32_t stream, void* to, std::uint32_t pattern, std::uint32_t pattern_bytes,
@@ -226,7 +239,12 @@ class CudaDevice final : public Device {
     if (Outcome o = open(stream, s); !o.ok()) return o;
     const auto at = graphs_.find(graph);
     if (at == graphs_.end()) return {StepCode::launch_invalid, "launch: there is no graph " + std::to_string(graph)};
-    return outcome("cuGraphLaunch", api_.cuGraphLaunch(at->second, s));
+    const CUresult result = api_.cuGraphLaunch(at->second, s);
+    // A graph that was instantiated and cannot be launched (again) holds what its capture should not have put there,
+    // such as an allocation that it does not free.
+    if (result == CUDA_ERROR_INVALID_VALUE)
+      return {StepCode::capture_illegal, cuda::describe(api_, "cuGraphLaunch", result)};
+    return outcome("cuGraphLaunch", result);
   }
 
   // A graph in flight finishes first; the driver sees to that.
@@ -265,6 +283,12 @@ class CudaDevice final : public Device {
   }
 
  private:
+  bool on_host(const void* memory) const {
+    const auto* at = static_cast<const std::byte*>(memory);
+    return std::any_of(shared_.begin(), shared_.end(),
+                       [at](const auto& range) { return at >= range.first && at < range.first + range.second; });
+  }
+
   struct Block {
     CUdeviceptr base = 0;
     std::size_t bytes = 0, used = 0;
@@ -423,6 +447,7 @@ class CudaDevice final : public Device {
   std::uint32_t* words_ = nullptr;  // pinned, one a stream: the last ticket released
   CUdeviceptr words_on_device_ = 0;
   std::array<std::uint32_t, kStreams> tickets_{};  // the last ticket that the stream waits for
+  std::vector<std::pair<const std::byte*, std::size_t>> shared_;  // host memory of trusted copies
   std::vector<Block> blocks_;
   CUstream trusted_ = nullptr, load_ = nullptr;
   CUdeviceptr load_memory_ = 0;

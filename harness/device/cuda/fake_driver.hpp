@@ -225,6 +225,12 @@ class FakeDriver {
       current_->live.insert((std::uintptr_t)*p);
       return result;
     };
+    api_.cuMemHostRegister = [](void* p, std::size_t n, unsigned) {
+      const CUresult result = current_->called("cuMemHostRegister", std::to_string(n));
+      if (result == CUDA_SUCCESS) current_->live.insert((std::uintptr_t)p);
+      return result;
+    };
+    api_.cuMemHostUnregister = [](void* p) { return current_->end("cuMemHostUnregister", p); };
     api_.cuMemFreeHost = [](void* p) { return current_->end("cuMemFreeHost", p); };
     api_.cuMemHostGetDevicePointer = [](CUdeviceptr* p, void* host, unsigned) {
       return *p = (CUdeviceptr)host, current_->called("cuMemHostGetDevicePointer");
