@@ -11,7 +11,7 @@ static const SlotRow rmsnorm = slot<&assay_entry::rmsnorm>(
     {.id = "norm.rmsnorm",
      .kind = Kind::op,
      .summary = "RMS norm: out (..., H) = x * (mean(x^2) + eps)^-1/2 * weight, no residual",
-     .dims = {{"rows", 0, 4096, {0, 1, 2, 3, 7, 8, 33, 47, 48, 128, 333}},
+     .dims = {{"rows", 0, 4096, {0, 1, 2, 3, 7, 8, 33, 47, 48, 128, 333}, true},
               {"hidden", 1, 16384, {1, 2, 3, 7, 8, 16, 64, 65, 129, 136, 264, 769, 1536, 2880, 6144, 8191, 8192}}},
      .knobs = {{"lead", {"2d", "1d", "3d"}}},
      .comparator = {.mode = Mode::allclose},

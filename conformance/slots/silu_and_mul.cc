@@ -10,7 +10,7 @@ static const SlotRow silu_and_mul = slot<&assay_entry::silu_and_mul>(
     {.id = "activation.silu_and_mul",
      .kind = Kind::op,
      .summary = "gated activation: out (..., d) = silu(x[:d]) * x[d:], x (..., 2d)",
-     .dims = {{"rows", 0, 4096, {0, 1, 2, 3, 5, 7, 8, 33, 128, 333}},
+     .dims = {{"rows", 0, 4096, {0, 1, 2, 3, 5, 7, 8, 33, 128, 333}, true},
               {"d", 1, 8192, {1, 2, 3, 4, 7, 8, 12, 20, 33, 64, 65, 127, 129, 1024, 2880, 2881, 3420}}},
      .knobs = {{"lead", {"2d", "1d", "3d"}}},
      .comparator = {.mode = Mode::allclose},

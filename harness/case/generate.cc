@@ -142,6 +142,25 @@ Case pinned_case(const SlotSpec& slot, const PinSpec& pin, DType dtype, std::uin
   return c;
 }
 
+namespace {
+
+// spec/slots.md 4.2: counts move a little or by a third; features never.
+Case jittered(const SlotSpec& slot, Case c, std::uint64_t key) {
+  Draw draw(key);
+  for (const DimSpec& d : slot.dims) {
+    if (!d.count) continue;
+    std::int64_t& v = c.dims[d.name];
+    const std::int64_t step = draw.below(5) - 1;
+    v = std::max<std::int64_t>(1, v + step + v / 3 * draw.below(2));
+  }
+  repair(slot, c);
+  return c;
+}
+
+constexpr std::uint64_t kJitters = 2;
+
+}  // namespace
+
 std::vector<Case> pins_of(const SlotSpec& slot, DType dtype, Tier tier, std::uint64_t seed) {
   std::vector<Case> pins;
   std::uint64_t index = 0;
@@ -149,6 +168,13 @@ std::vector<Case> pins_of(const SlotSpec& slot, DType dtype, Tier tier, std::uin
     ++index;
     if (pin.tier <= tier) pins.push_back(pinned_case(slot, pin, dtype, derive_key(seed, "pin", index)));
   }
+  if (tier == Tier::quick) return pins;
+  const std::size_t catalogue = pins.size();
+  for (std::size_t i = 0; i < catalogue; ++i)
+    for (std::uint64_t jitter = 1; jitter <= kJitters; ++jitter) {
+      Case moved = jittered(slot, pins[i], derive_key(seed, "jitter", i, jitter));
+      if (std::find(pins.begin(), pins.end(), moved) == pins.end()) pins.push_back(std::move(moved));
+    }
   return pins;
 }
 

@@ -36,6 +36,7 @@ struct DimSpec {
   std::string name;
   std::int64_t min = 1, max = 1;       // min is where shrinking leads
   std::vector<std::int64_t> edges;     // mode switches, primes, one under and over vector widths
+  bool count = false;                  // counts tokens, requests or rows: the full tier jitters it in pins
 };
 
 struct KnobSpec {

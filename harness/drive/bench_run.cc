@@ -1,0 +1,248 @@
+#include <sys/file.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "harness/drive/bench_state.hpp"
+#include "harness/tensor/cells.hpp"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kDeadlineFactor = 10, kShrinkFactor = 4;
+constexpr double kLeastMs = 2000, kLeastShrinkMs = 250, kMostMs = 120000;
+constexpr double kLeastCudaMs = 6000;  // the driver takes up to 3.5 s to report a trap [m, H200]
+constexpr double kMsPerCell = 2e-4;
+
+// Judges that share a GPU take turns: two contexts with work at once are time-sliced in slices of milliseconds.
+class DeviceTurn {
+ public:
+  explicit DeviceTurn(std::optional<int> lock) : fd_(lock.value_or(-1)) {
+    while (fd_ >= 0 && flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~DeviceTurn() {
+    if (fd_ >= 0) flock(fd_, LOCK_UN);
+  }
+  DeviceTurn(const DeviceTurn&) = delete;
+  DeviceTurn& operator=(const DeviceTurn&) = delete;
+
+ private:
+  int fd_;
+};
+
+// Calls and replays of a program: what its time is shared by.
+double work_steps(const Program& program) {
+  double steps = 0;
+  for (std::uint32_t i = 0; i < program.step_count; ++i)
+    steps += program.steps[i].op == Op::call || program.steps[i].op == Op::launch;
+  return std::max(1.0, steps);
+}
+
+}  // namespace
+
+// A worker with device, library and this variant ready. A fault here ends the worker.
+std::optional<Fault> Bench::State::ready(std::uint32_t variant) {
+  if (session && !session->alive()) session.reset();
+  if (!session) {
+    mapped.clear();
+    initialised.clear();
+    history.clear();
+    ++started;
+    session = std::make_unique<WorkerSession>(config.worker);
+    if (auto fault = session->open_device()) return fault;
+    if (auto fault = session->load()) return fault;
+    device = session->device_description();
+  }
+  for (std::uint32_t id = 0; id < kArenas; ++id) {
+    const Arena* arena = arenas.get(id);
+    if (!arena || mapped[id] == arenas.generation(id)) continue;
+    if (auto fault = session->map(id, *arena, arenas.read_only(id) ? Access::read_only : Access::read_write,
+                                  id == kShelf ? WorkerSession::Use::shelf : WorkerSession::Use::lent))
+      return fault;
+    mapped[id] = arenas.generation(id);
+  }
+  if (!initialised[variant]) {
+    if (auto fault = session->init(variant)) return fault;
+    initialised[variant] = true;
+  }
+  return std::nullopt;
+}
+
+void Bench::State::bury() {
+  if (!session) return;
+  output = session->output();
+  session.reset();
+}
+
+// From the slowest pass so far of one call or replay, times those in the program. Large outputs get what a slow kernel
+// would need before anything is known.
+int Bench::State::deadline_ms(std::int64_t cells) const {
+  const double calls = work_steps(*program);
+  const double least = shrinking ? kLeastShrinkMs : domain.type() == DeviceType::cuda ? kLeastCudaMs : kLeastMs;
+  const double factor = shrinking ? kShrinkFactor : kDeadlineFactor;
+  const double wanted = calls * std::max(factor * slowest_ms, kMsPerCell * static_cast<double>(cells));
+  return static_cast<int>(std::clamp(wanted, least, kMostMs));
+}
+
+void Bench::State::upload() {
+  for (const auto& [image, offset] : uploads) std::memcpy(arenas.at(kShelf, offset), image->data(), image->size());
+}
+
+// One run in the worker. False: it ended, and the observation holds the fault.
+bool Bench::State::run(int deadline) {
+  Program& theirs = session->program();
+  const std::uint32_t steps = program->step_count;
+  theirs.step_count = steps;
+  theirs.tensor_count = program->tensor_count;
+  theirs.done = 0;
+  std::copy_n(program->tensors, program->tensor_count, theirs.tensors);
+  std::copy_n(program->steps, steps, theirs.steps);
+  for (std::uint32_t i = 0; i < steps; ++i) theirs.results[i] = ProgramResult{};
+  const auto start = Clock::now();
+  auto fault = session->run(deadline);
+  const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  std::copy_n(theirs.results, steps, program->results);
+  if (fault) {
+    const int at = static_cast<int>(std::min(fault->step, steps - 1));
+    seen->failed_label = script.label_of(at);
+    seen->fault = std::move(fault);
+    return false;
+  }
+  slowest_ms = std::max(slowest_ms, ms / work_steps(*program));
+  return true;
+}
+
+void Bench::State::read_call(Deferred& d, const std::vector<std::byte>& shelf) {
+  CallSeen call;
+  call.label = d.label;
+  call.c = d.c;
+  call.reference = d.reference;
+  call.informative = d.informative;
+  call.rows = d.notes.rows;
+  call.mutated = d.notes.mutated;
+  call.changed_scalar = d.notes.changed_scalar;
+  if (d.notes.call >= 0) {
+    const ProgramResult& r = program->results[d.notes.call];
+    call.code = r.code;
+    call.status = r.status;
+    call.binding = r.binding;
+    call.nanoseconds = r.nanoseconds;
+  }
+  std::size_t tensor = 0;
+  for (std::size_t at = 0; at < d.reads.size(); ++tensor) {
+    const Placed& p = *d.reads[at].placed;
+    OutputSeen out;
+    InputSeen in;
+    out.spec = in.spec = p.spec;
+    if (p.spec->kind == 'o') {
+      out.poison_bits = d.poisons[tensor];
+      out.actual = Tensor(p.shape, p.dtype);
+    }
+    for (; at < d.reads.size() && d.reads[at].placed == &p; ++at) {
+      const State::Read& read = d.reads[at];
+      const Piece& piece = p.pieces[read.piece];
+      const std::span<const std::byte> bytes(shelf.data() + read.offset, piece.box.region_bytes);
+      if (p.spec->kind == 'o') {
+        CanaryReport canary = scan(bytes, piece.box, Guard::canary);
+        if (!canary.clean() && out.canary.clean()) out.canary = std::move(canary);
+        const PoisonReport poison = scan_poison(bytes, piece.box, out.poison_bits);
+        out.poison.count += poison.count;
+        for (const std::int64_t cell : poison.cells)
+          if (out.poison.cells.size() < most_described_cells) out.poison.cells.push_back(piece.first_cell + cell);
+        const Tensor cells = extract(bytes, piece.box);
+        std::memcpy(static_cast<std::byte*>(out.actual.view().data) +
+                        static_cast<std::size_t>(piece.first_cell) * size_of(p.dtype),
+                    cells.view().data, static_cast<std::size_t>(cells.size()) * size_of(p.dtype));
+      } else if (std::memcmp(bytes.data(), read.image->data(), bytes.size()) != 0) {
+        for (std::size_t i = 0; i < bytes.size(); ++i) {
+          if (bytes[i] == (*read.image)[i]) continue;
+          if (in.changed++ == 0)
+            in.text = "byte " +
+                      std::to_string(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(piece.box.cell0_bytes)) +
+                      " from cell 0 of " + p.spec->name;
+        }
+      }
+    }
+    if (p.spec->kind == 'o')
+      call.outputs.push_back(std::move(out));
+    else
+      call.inputs.push_back(std::move(in));
+  }
+  (d.notes.bystander ? seen->bystanders : seen->calls).push_back(std::move(call));
+}
+
+// Turns what the program brought back into what was seen, for the steps that were done.
+void Bench::State::settle(int steps_done) {
+  std::vector<std::byte> shelf(down_bytes);
+  std::uint64_t wanted = 0;
+  for (const Deferred& d : deferred)
+    if (d.last_step < steps_done)
+      for (const Read& read : d.reads)
+        wanted = std::max(wanted, read.offset + read.placed->pieces[read.piece].box.region_bytes);
+  if (wanted) std::memcpy(shelf.data(), arenas.at(kShelf, up_bytes), wanted);  // judged is the judge's own copy
+  for (Deferred& d : deferred) {
+    if (d.last_step >= steps_done) continue;
+    if (d.take) {
+      d.take(program->results[d.result]);
+    } else if (d.say) {
+      std::string text;
+      for (const Read& read : d.reads) {
+        const std::byte* bytes = shelf.data() + read.offset;
+        if (std::memcmp(bytes, read.image->data(), read.image->size()) == 0) continue;
+        std::uint64_t changed = 0;
+        for (std::size_t i = 0; i < read.image->size(); ++i) changed += bytes[i] != (*read.image)[i];
+        text = std::to_string(changed) + " bytes of " + read.placed->spec->name + " changed";
+      }
+      d.say(text);
+    } else {
+      read_call(d, shelf);
+    }
+  }
+}
+
+bool Bench::flush() {
+  State& s = *state_;
+  wait_for_pushes();
+  if (s.script.steps() == 0) return !s.seen->fault && !s.seen->failed_op;
+  for (const int step : s.down_steps) s.program->steps[step].to.offset += s.up_bytes;
+  s.arenas.shelve(s.up_bytes + s.down_bytes);
+  bool well = true;
+  if (auto fault = s.ready(variant_.index)) {
+    s.seen->fault = std::move(fault);
+    s.seen->failed_label = "before the first call";
+    well = false;
+  } else {
+    std::int64_t cells = 0;
+    for (const Binding& b : s.bindings) cells = std::max(cells, slot_->output_cells(b.c));
+    s.upload();
+    int done = static_cast<int>(s.program->step_count);
+    {
+      const DeviceTurn turn(s.config.device_lock);
+      well = s.run(s.deadline_ms(cells));
+    }
+    if (!well) done = 0;  // the worker's end leaves nothing to trust
+    for (int i = 0; i < done; ++i) {
+      const ProgramResult& r = s.program->results[i];
+      if (r.code == StepCode::ok) continue;
+      well = false;
+      done = i;
+      s.seen->failed_op = s.program->steps[i].op;
+      s.seen->failed_code = r.code;
+      s.seen->failed_text = std::string(r.text, strnlen(r.text, sizeof r.text));
+      s.seen->failed_label = s.script.label_of(i);
+      break;
+    }
+    if (done > 0) s.settle(done);
+  }
+  // A dead worker is buried, and one whose device context is poisoned.
+  if (s.seen->fault || (s.seen->failed_op && s.seen->failed_code == StepCode::device_fault)) s.bury();
+  s.begin(*slot_, variant_.index);
+  return well;
+}
+
+}  // namespace assay

@@ -1,0 +1,89 @@
+// bench_state.hpp: what a Bench holds, shared by the two halves of its implementation: bench.cc appends to the program,
+// bench_run.cc runs it and settles what came back. Nobody else includes it.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/drive/arenas.hpp"
+#include "harness/drive/bench.hpp"
+#include "harness/drive/reference_cache.hpp"
+
+namespace assay {
+
+// Streams that no candidate is given: reads of its outputs, and the one that pushes.
+inline constexpr std::uint32_t kMainStream = 0, kReadStream = 6;
+inline constexpr std::uint64_t kShelfAlignment = 256, kShelfFlush = 64u << 20;
+inline constexpr std::uint64_t kMostBindings = 4;  // sets of buffers that a drive makes of one case
+
+struct Bench::State {
+  // What a collect or probe step will be made of once the program has run.
+  struct Read {
+    Image image;  // what was pushed; inputs and probed outputs are compared with it
+    const Placed* placed = nullptr;
+    std::size_t piece = 0;
+    std::uint64_t offset = 0;  // on the shelf, from the start of what comes back
+  };
+  struct Deferred {
+    int last_step = 0;  // valid where the program got past it
+    std::vector<Read> reads;
+    // A collected call.
+    bool call = false;
+    Case c;
+    std::string label;
+    CollectNotes notes;
+    std::vector<std::uint64_t> poisons;  // one a tensor
+    const Binding* binding = nullptr;
+    std::shared_ptr<const ReferenceResult> reference;
+    bool informative = true;
+    // A probe, or an expected result.
+    std::function<void(const std::string&)> say;
+    std::function<void(const ProgramResult&)> take;
+    int result = -1;
+  };
+
+  BenchConfig config;
+  MemoryDomain& domain;
+  ReferenceCache references;
+  Arenas arenas;
+  std::unique_ptr<WorkerSession> session;
+  std::map<std::uint32_t, std::uint64_t> mapped;  // arena -> generation, in the present worker
+  std::map<std::uint32_t, bool> initialised;      // variants
+  std::vector<TrialPart> history;
+  std::deque<Binding> bindings;
+  bool shrinking = false;
+  double slowest_ms = 0;
+  std::uint64_t started = 0;
+  std::string device, output;
+
+  // The program in the making, in memory of the judge's own.
+  std::unique_ptr<Program> program = std::make_unique<Program>();
+  Script script{*program};
+  Observation* seen = nullptr;
+  bool push_pending = false;                   // the next step waits for what was pushed
+  std::uint64_t up_bytes = 0, down_bytes = 0;  // on the shelf
+  std::vector<std::pair<Image, std::uint64_t>> uploads;
+  std::vector<int> down_steps;  // whose shelf offsets count from the end of what goes up
+  std::deque<Deferred> deferred;
+
+  State(BenchConfig c, MemoryDomain& d, ReferenceModule& r)
+      : config(std::move(c)), domain(d), references(r), arenas(d) {}
+
+  std::optional<Fault> ready(std::uint32_t variant);
+  void bury();  // ends the worker; what it printed stays readable
+  int deadline_ms(std::int64_t cells) const;
+  void begin(const SlotSpec& slot, std::uint32_t variant);
+  void upload();
+  bool run(int deadline_ms);
+  void settle(int steps_done);
+  void read_call(Deferred&, const std::vector<std::byte>& shelf);
+  std::uint64_t read_back(Deferred&, Placed&, bool only_outputs);
+};
+
+}  // namespace assay

@@ -1,0 +1,67 @@
+#include "harness/drive/reference_cache.hpp"
+
+#include "harness/compare/comparators.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kReferenceBytes = 256u << 20;
+
+// Whether a kernel that does nothing would fail this case clearly, on every output.
+bool is_informative(const SlotSpec& slot, DType run, const ReferenceResult& result) {
+  for (const Expected& e : result.outputs)
+    if (!null_check(slot.comparator, tolerance_for(run), e.expected.view()).informative) return false;
+  return true;
+}
+
+}  // namespace
+
+std::shared_ptr<const ReferenceResult> ReferenceCache::of(const SlotSpec& slot, const Binding& b, bool* informative) {
+  bool cacheable = true;
+  std::string key;
+  for (std::size_t i = 0; i < b.versions.size(); ++i) {
+    cacheable = cacheable && b.versions[i] != kValuesByHand;
+    key += std::to_string(b.versions[i]) + ",";
+  }
+  if (cacheable) {
+    // Layout and schedule do not reach the values.
+    Case values = b.c;
+    values.layouts.clear();
+    values.early = values.far = false;
+    values.block_seed = 0;
+    key += describe(values);
+    if (const auto known = entries_.find(key); known != entries_.end()) {
+      if (informative) *informative = known->second.informative;
+      return known->second.result;
+    }
+  }
+  ReferenceCall call;
+  for (const Placed& p : b.tensors)
+    if (p.spec->kind == 'i') call.inputs[p.spec->name] = p.values.view();
+  call.scalars = b.c.scalars;
+  call.dims = b.c.dims;
+  auto result = std::make_shared<ReferenceResult>();
+  module_.find(slot.reference)(call, *result);
+  Entry entry;
+  entry.informative = is_informative(slot, b.c.dtype, *result);
+  entry.result = std::move(result);
+  if (informative) *informative = entry.informative;
+  if (cacheable) {
+    std::size_t bytes = 0;
+    for (const Expected& e : entry.result->outputs) bytes += 16 * static_cast<std::size_t>(e.expected.size());
+    if (bytes_ + bytes > kReferenceBytes) {
+      entries_.clear();
+      bytes_ = 0;
+    }
+    bytes_ += bytes;
+    entries_[key] = entry;
+  }
+  return entry.result;
+}
+
+void ReferenceCache::clear() {
+  entries_.clear();
+  bytes_ = 0;
+}
+
+}  // namespace assay
