@@ -21,18 +21,18 @@ namespace assay {
 struct LaboratoryConfig {
   DeviceType device = DeviceType::host;
   int ordinal = 0;
-  std::string worker, reference;   // paths of the worker program and of the reference module
+  std::string worker, reference;  // paths of the worker program and of the reference module
   std::uint64_t seed = 0;
 };
 
 struct Detection {
   std::string stem, rule, dtype, reason;
-  std::string miss;                // empty: caught
+  std::string miss;  // empty: caught
   std::int64_t cases_until_caught = 0, shrink_runs = 0;
-  double seconds_until_caught = 0; // from the load on, dtypes in which it was not caught included
-  double seconds_until_shrunk = 0; // the same, to the smallest trial and its confirmation
-  std::string trial, confirmed;    // the shrunk trial in one line
-  bool minimal = true;             // false: the budget ran out before every smaller trial was tried
+  double seconds_until_caught = 0;  // from the load on, dtypes in which it was not caught included
+  double seconds_until_shrunk = 0;  // the same, to the smallest trial and its confirmation
+  std::string trial, confirmed;     // the shrunk trial in one line
+  bool minimal = true;              // false: the budget ran out before every smaller trial was tried
 
   [[nodiscard]] bool caught() const noexcept { return miss.empty(); }
 };
@@ -40,12 +40,12 @@ struct Detection {
 // A rule that a right library does not pass.
 struct Complaint {
   std::uint64_t seed = 0;
-  std::string text;                // slot, dtype, rule, verdict, reason and what was seen
+  std::string text;  // slot, dtype, rule, verdict, reason and what was seen
 };
 
 class Laboratory {
  public:
-  explicit Laboratory(LaboratoryConfig);   // throws DeviceError where the device is absent
+  explicit Laboratory(LaboratoryConfig);  // throws DeviceError where the device is absent
   ~Laboratory();
 
   [[nodiscard]] Detection detect(const FaultRow&, const std::string& library);

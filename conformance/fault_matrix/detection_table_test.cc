@@ -47,7 +47,7 @@ TEST(DetectionTable, MissedFaultSaysWhyInBothForms) {
   EXPECT_THAT(text_line(missed()), HasSubstr("MISSED sly"));
   EXPECT_THAT(text_line(missed()), HasSubstr("no failure in any dtype"));
   const std::string page = markdown_page({caught("a", 1, 2), missed()}, "what");
-  EXPECT_THAT(page, HasSubstr("1 of 2 faults caught"));
+  EXPECT_THAT(page, HasSubstr("2 faults, 1 of 2 demanded detections"));
   EXPECT_THAT(page, HasSubstr("| `sly` | **missed** by `input.bounds` | no failure in any dtype |"));
 }
 

@@ -83,7 +83,8 @@ std::vector<FaultRow> read_faults(const std::string& path) {
     } catch (const std::invalid_argument& error) {
       throw BadTable(where + ": " + error.what());
     }
-    if (row.any_rule() && row.blame.empty()) throw BadTable(where + ": verdict.attribution needs a source of blame:<reason>");
+    if (row.any_rule() && row.blame.empty())
+      throw BadTable(where + ": verdict.attribution needs a source of blame:<reason>");
     if (const auto at = cells.find("minimal"); at != cells.end()) row.minimal = minimal_from(at->second, where);
     faults.push_back(std::move(row));
   }

@@ -24,10 +24,10 @@ class BadTable : public std::runtime_error {
 };
 
 struct FaultRow {
-  std::string stem;                         // of the source and of the library
+  std::string stem;  // of the source and of the library
   DeviceType device = DeviceType::host;
   std::string slot, rule, source, fault;
-  std::vector<Reason> blame;                // source "blame:<reason>[,<reason>]": reasons that the failure may give
+  std::vector<Reason> blame;                    // source "blame:<reason>[,<reason>]": reasons that the failure may give
   std::map<std::string, std::int64_t> minimal;  // dims of the shrunk case; "history": parts that must come before it
 
   [[nodiscard]] bool any_rule() const noexcept { return rule == "verdict.attribution"; }

@@ -22,8 +22,8 @@ std::string table_with(const std::string& rows) {
 }
 
 TEST(FaultTable, ReadsBlameAndMinimalCounterexample) {
-  const auto rows = read_faults(table_with(
-      "a\thost\tnorm.rmsnorm\tverdict.attribution\tblame:crash,exit\tDies.\trows=1 hidden=65\n"));
+  const auto rows = read_faults(
+      table_with("a\thost\tnorm.rmsnorm\tverdict.attribution\tblame:crash,exit\tDies.\trows=1 hidden=65\n"));
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_TRUE(rows[0].any_rule());
   EXPECT_EQ(rows[0].blame, (std::vector{Reason::crash, Reason::exit}));

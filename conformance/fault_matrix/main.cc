@@ -65,12 +65,11 @@ int run_faults(Laboratory& laboratory, DeviceType device, const Arguments& a) {
   if (detections.empty()) throw BadTable("no fault is left to look for");
   std::printf("%s\n", summary_line(detections).c_str());
   if (!a.markdown.empty()) {
-    const std::string what = "`assay_fault_matrix --device " + a.device + "`, assay " + ASSAY_VERSION + ", tier quick, seed " +
-                             std::to_string(a.seed) + ", one judge, on " +
-                             std::to_string(std::thread::hardware_concurrency()) + " cores." +
-                             (device == DeviceType::host ? " Graph results are of the host model, never GPU proof." : "");
-    if (!(std::ofstream(a.markdown) << markdown_page(detections, what)))
-      throw BadTable("cannot write " + a.markdown);
+    const std::string what =
+        "`assay_fault_matrix --device " + a.device + "`, assay " + ASSAY_VERSION + ", tier quick, seed " +
+        std::to_string(a.seed) + ", one judge, on " + std::to_string(std::thread::hardware_concurrency()) + " cores." +
+        (device == DeviceType::host ? " Graph results are of the host model, never GPU proof." : "");
+    if (!(std::ofstream(a.markdown) << markdown_page(detections, what))) throw BadTable("cannot write " + a.markdown);
   }
   return medians_of(detections).caught == detections.size() ? 0 : kMissed;
 }

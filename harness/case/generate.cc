@@ -158,6 +158,7 @@ Case jittered(const SlotSpec& slot, Case c, std::uint64_t key) {
 }
 
 constexpr std::uint64_t kJitters = 2;
+constexpr std::int64_t kMostJitteredCells = 1 << 21;  // the huge pins run once, as the catalogue has them
 
 }  // namespace
 
@@ -173,6 +174,7 @@ std::vector<Case> pins_of(const SlotSpec& slot, DType dtype, Tier tier, std::uin
   for (std::size_t i = 0; i < catalogue; ++i)
     for (std::uint64_t jitter = 1; jitter <= kJitters; ++jitter) {
       Case moved = jittered(slot, pins[i], derive_key(seed, "jitter", i, jitter));
+      if (slot.output_cells(moved) > kMostJitteredCells) continue;
       if (std::find(pins.begin(), pins.end(), moved) == pins.end()) pins.push_back(std::move(moved));
     }
   return pins;

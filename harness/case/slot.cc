@@ -11,8 +11,8 @@ namespace assay {
 namespace {
 
 std::vector<const SlotSpec*>& registry() {
-  static std::vector<const SlotSpec*> slots;
-  return slots;
+  static auto* slots = new std::vector<const SlotSpec*>;  // outlives every destructor: what it owns stays reachable
+  return *slots;
 }
 
 // "rows", "3", "2*d": a dim, a number, a number of dims.

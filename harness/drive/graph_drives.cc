@@ -87,8 +87,8 @@ Case sibling(const Case& c, std::uint64_t index) {
 void drive_capture_replay(Bench& bench, Observation& seen) {
   const Case& c = seen.trial.part.cases[0];
   // One to three calls a graph; one where the arenas are few (far rows) or the outputs huge.
-  const bool one = c.far || bench.slot().output_cells(c) > kHugeCells;
-  const std::uint64_t count = one ? 1 : 1 + derive_key(c.seed, "calls in a graph") % 3;
+  const bool huge = bench.slot().output_cells(c) > kHugeCells;
+  const std::uint64_t count = c.far || huge ? 1 : 1 + derive_key(c.seed, "calls in a graph") % 3;
   Bindings bindings;
   for (std::uint64_t i = 0; i < count; ++i) bindings.push_back(&bench.bind(sibling(c, i), Placement::ordinary, i));
   warm_up(bench, bindings);
@@ -109,7 +109,9 @@ void drive_capture_replay(Bench& bench, Observation& seen) {
   std::uint32_t ordinal = 0;
   mutate(bench, bindings, 1);
   if (!replay(bench, bindings, 0, ordinal++, "replay 0", all)) return;
+  // Alone, each input; with one input that is the same as together, and huge outputs make do without.
   for (const std::string& name : dynamic) {
+    if (huge && dynamic.size() == 1) break;
     mutate(bench, bindings, 1 + ordinal, name);
     if (!replay(bench, bindings, 0, ordinal, "replay " + std::to_string(ordinal), name)) return;
     ++ordinal;

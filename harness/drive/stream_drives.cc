@@ -40,7 +40,6 @@ void drive_repeat_under_load(Bench& bench, Observation& seen) {
     if (i > 0) bench.script().schedule({i % 2 != 0, mix64(c.seed + static_cast<std::uint64_t>(i)), false});
     bench.script().simple(Op::load, kLoad);
     const int call = bench.script().call(b, kMain);
-    bench.script().simple(Op::load, kLoad);
     bench.script().simple(Op::sync, kMain);
     bench.script().simple(Op::sync_device, kMain);
     if (!bench.collect(b, label, {.call = call, .reference = false})) return;

@@ -4,6 +4,7 @@
 // Who calls it: worker/executor.cc.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
