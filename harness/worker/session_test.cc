@@ -33,7 +33,7 @@ std::set<pid_t> children() {
   return pids;
 }
 
-std::size_t open_descriptors() {
+[[maybe_unused]] std::size_t open_descriptors() {
   const auto list = std::filesystem::directory_iterator("/proc/self/fd");
   return static_cast<std::size_t>(std::distance(begin(list), end(list)));
 }
@@ -138,7 +138,7 @@ constexpr const char* kSilu = "activation.silu_and_mul";
 constexpr const char* kNorm = "norm.rmsnorm";
 const float kSiluOfOne = static_cast<float>(1.0 / (1.0 + std::exp(-1.0)));
 
-void expect_works() {
+[[maybe_unused]] void expect_works() {
   Stage stage(kRight);
   ASSERT_FALSE(stage.load());
   const auto fault = stage.call(kSilu, 3, 5);
