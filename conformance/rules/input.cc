@@ -51,11 +51,7 @@ Judgement scalars(const Observation& seen) {
     // Evidence only where the right answer moved out of the comparator's reach of the first one.
     const CallSeen& base = seen.calls.front();
     for (std::size_t i = 0; i < call.outputs.size(); ++i) {
-      CallSeen swapped = call;
-      swapped.compared.reset();
-      swapped.outputs[i].actual = base.outputs[i].actual;
-      swapped.outputs[i].poison = {};
-      moved = moved || judging::mismatch(seen, swapped).has_value();
+      moved = moved || judging::beyond_tolerance(base.outputs[i].actual, call.reference->outputs[i].expected, call.c.dtype);
     }
   }
   if (!any) return not_applicable();

@@ -121,6 +121,17 @@ std::optional<Judgement> differ(const Observation& seen, const OutputSeen& a, co
   return describe(c, a, label, reason);
 }
 
+bool beyond_tolerance(const Tensor& actual, const Tensor& expected, DType run) {
+  const Tolerance tolerance = tolerance_for(run);
+  const TensorView& a = actual.view();
+  const auto e = expected.values<double>();
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    const double want = e[static_cast<std::size_t>(i)];
+    if (!(std::abs(value_at(a.data, a.dtype, i) - want) <= tolerance.atol + tolerance.rtol * std::abs(want))) return true;
+  }
+  return false;
+}
+
 std::optional<Judgement> unwritten(const CallSeen& call) {
   for (const OutputSeen& out : call.outputs) {
     if (!out.poison.count) continue;

@@ -23,6 +23,9 @@ namespace assay::judging {
 [[nodiscard]] std::optional<Judgement> differ(const Observation&, const OutputSeen& a, const Tensor& b, Reason reason,
                                               const std::string& label);
 
+// Whether any cell of an output is not what another call's reference allows; cheap, and says no more.
+[[nodiscard]] bool beyond_tolerance(const Tensor& actual, const Tensor& expected, DType run);
+
 // Cells that still hold their poison, as a failure.
 [[nodiscard]] std::optional<Judgement> unwritten(const CallSeen&);
 

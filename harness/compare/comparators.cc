@@ -176,10 +176,23 @@ NullCheck null_check(const Comparator& mode, const Tolerance& tolerance, const T
   if (mode.mode == Mode::topk_scores) return null_check_scores(mode, expected);
   NullCheck result;
   result.limit = 0.5;
-  const Tensor zeros(expected.shape, DType::f64);
-  const Comparison null = compare(mode, tolerance, zeros.view(), expected);
-  result.score = null.score;
-  result.informative = expected.size() > 0 && null.fault == CaseFault::none && null.score <= result.limit;
+  if (mode.mode == Mode::cosine || expected.size() == 0) {
+    const Tensor zeros(expected.shape, DType::f64);
+    const Comparison null = compare(mode, tolerance, zeros.view(), expected);
+    result.score = null.score;
+    result.informative = expected.size() > 0 && null.fault == CaseFault::none && null.score <= result.limit;
+    return result;
+  }
+  // The share of cells that zero matches, without collecting the others: most are wrong, and nobody reads which.
+  const Values e(expected);
+  std::int64_t matched = 0;
+  bool finite = true;
+  for (const double value : e.span()) {
+    matched += std::fabs(value) <= tolerance.atol + tolerance.rtol * std::fabs(value);
+    finite = finite && std::isfinite(value);
+  }
+  result.score = static_cast<double>(matched) / static_cast<double>(e.span().size());
+  result.informative = finite && result.score <= result.limit;
   return result;
 }
 
