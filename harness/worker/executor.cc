@@ -263,6 +263,8 @@ void Executor::run(Program& program) {
     failed = failed || !outcome.ok();
     program.done = i + 1;
   }
+  // A process that a kernel left behind, rather than an entry.
+  if (count > 0 && children_left) program.results[count - 1].children += children_left();
 }
 
 }  // namespace assay

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "harness/case/json.hpp"
 #include "harness/device/owned_fd.hpp"
 #include "harness/worker/protocol.hpp"
 #include "harness/worker/worker.hpp"
@@ -30,6 +31,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kHelloMs = 5000, kLoadMs = 10000, kMapMs = 10000, kOpenMs = 30000, kInitMs = 30000;
 constexpr std::size_t kOutputBytes = 64 * 1024;
+constexpr std::size_t kReplyBytes = 64u << 20;
 
 template <class T>
 class Shared {
@@ -68,6 +70,22 @@ std::vector<std::string> worker_environment() {
 
 }  // namespace
 
+namespace {
+
+// A reply, read strictly: a worker holds candidate code, and what comes out of it may be anything.
+struct Answer {
+  bool failed = false;
+  json body;
+  std::string text;  // of the body
+
+  [[nodiscard]] std::string word(const char* name) const {
+    const auto at = body.find(name);
+    return at != body.end() && at->is_string() ? at->get<std::string>() : std::string("the worker gave no reason");
+  }
+};
+
+}  // namespace
+
 struct WorkerSession::State {
   WorkerConfig config;
   Shared<BlackBox> box;
@@ -85,7 +103,7 @@ struct WorkerSession::State {
   void drain_output();
   void end();
   Fault bury(bool deadline);
-  std::optional<Fault> command(Frame, const json&, std::vector<int> fds, int timeout_ms, Message& reply);
+  std::optional<Fault> command(Frame, const json&, std::vector<int> fds, int timeout_ms, Answer& answer);
 };
 
 void WorkerSession::State::start() {
@@ -225,7 +243,7 @@ Fault WorkerSession::State::bury(bool deadline) {
 }
 
 std::optional<Fault> WorkerSession::State::command(Frame kind, const json& request, std::vector<int> fds,
-                                                   int timeout_ms, Message& reply) {
+                                                   int timeout_ms, Answer& answer) {
   Message message;
   message.kind = kind;
   message.sequence = ++sequence;
@@ -251,9 +269,15 @@ std::optional<Fault> WorkerSession::State::command(Frame kind, const json& reque
         if (!got) continue;
         if (got->sequence != sequence || (got->kind != Frame::reply && got->kind != Frame::failed))
           throw ProtocolError("the worker's answer does not fit the question");
-        reply = std::move(*got);
-        for (int fd : reply.descriptors) close(fd);
-        reply.descriptors.clear();
+        for (int fd : got->descriptors) close(fd);
+        answer.failed = got->kind == Frame::failed;
+        try {
+          answer.body = parse_strict(got->payload, "a worker's reply", kReplyBytes);
+        } catch (const JsonError& error) {
+          throw ProtocolError(error.what());
+        }
+        if (!answer.body.is_object()) throw ProtocolError("a worker's reply is no object");
+        answer.text = std::move(got->payload);
         return std::nullopt;
       }
       if (waits[2].revents) return bury(false);  // a forked child may keep the socket open
@@ -271,24 +295,20 @@ WorkerSession::WorkerSession(WorkerConfig config) : state_(std::make_unique<Stat
 WorkerSession::~WorkerSession() { state_->end(); }
 
 std::optional<Fault> WorkerSession::open_device() {
-  Message reply;
+  Answer answer;
   const json request{{"device", name_of(state_->config.device)}, {"ordinal", state_->config.ordinal}};
-  if (auto fault = state_->command(Frame::open_device, request, {}, kOpenMs, reply)) return fault;
-  const json answer = json::parse(reply.payload);
-  if (reply.kind == Frame::failed) throw DeviceError(answer.at("text").get<std::string>());
-  state_->device = answer.at("describe");
+  if (auto fault = state_->command(Frame::open_device, request, {}, kOpenMs, answer)) return fault;
+  if (answer.failed) throw DeviceError(answer.word("text"));
+  state_->device = answer.word("describe");
   return std::nullopt;
 }
 
 std::optional<Fault> WorkerSession::load() {
-  Message reply;
-  if (auto fault = state_->command(Frame::load, json{{"path", state_->config.library}}, {}, kLoadMs, reply))
+  Answer answer;
+  if (auto fault = state_->command(Frame::load, json{{"path", state_->config.library}}, {}, kLoadMs, answer))
     return fault;
-  if (reply.kind == Frame::failed) {
-    const json answer = json::parse(reply.payload);
-    throw LibraryRefused(answer.at("code"), answer.at("text"));
-  }
-  state_->description = reply.payload;
+  if (answer.failed) throw LibraryRefused(answer.word("code"), answer.word("text"));
+  state_->description = std::move(answer.text);
   return std::nullopt;
 }
 
@@ -297,30 +317,30 @@ std::optional<Fault> WorkerSession::map(std::uint32_t arena, const Arena& memory
                {"shelf", use == Use::shelf}};
   request["chunks"] = json::array();
   for (const Chunk& c : memory.plan().chunks) request["chunks"].push_back({c.offset, c.bytes});
-  Message reply;
-  if (auto fault = state_->command(Frame::map, request, memory.descriptors(), kMapMs, reply)) return fault;
-  if (reply.kind == Frame::failed) throw DeviceError(json::parse(reply.payload).at("text").get<std::string>());
+  Answer answer;
+  if (auto fault = state_->command(Frame::map, request, memory.descriptors(), kMapMs, answer)) return fault;
+  if (answer.failed) throw DeviceError(answer.word("text"));
   return std::nullopt;
 }
 
 std::optional<Fault> WorkerSession::init(std::uint32_t variant) {
-  Message reply;
-  if (auto fault = state_->command(Frame::init, json{{"variant", variant}}, {}, kInitMs, reply)) return fault;
-  if (reply.kind == Frame::failed) {
+  Answer answer;
+  if (auto fault = state_->command(Frame::init, json{{"variant", variant}}, {}, kInitMs, answer)) return fault;
+  if (answer.failed) {
     Fault f;
     f.verdict = Verdict::fail;
     f.reason = Reason::entry_failed;
     f.phase = Phase::init;
-    f.text = json::parse(reply.payload).at("text");
+    f.text = answer.word("text");
     return f;
   }
   return std::nullopt;
 }
 
 std::optional<Fault> WorkerSession::run(int deadline_ms) {
-  Message reply;
-  if (auto fault = state_->command(Frame::run, {}, {}, deadline_ms, reply)) return fault;
-  if (reply.kind == Frame::failed) throw DeviceError(json::parse(reply.payload).at("text").get<std::string>());
+  Answer answer;
+  if (auto fault = state_->command(Frame::run, {}, {}, deadline_ms, answer)) return fault;
+  if (answer.failed) throw DeviceError(answer.word("text"));
   Program& p = *state_->program;
   for (std::uint32_t i = 0; i < p.step_count && i < kMaxSteps; ++i) {
     if (!p.results[i].children) continue;
