@@ -5,7 +5,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kReferenceBytes = 256u << 20;
+constexpr std::size_t kReferenceBytes = 64u << 20;
 
 // Whether a kernel that does nothing would fail this case clearly, on every output.
 bool is_informative(const SlotSpec& slot, DType run, const ReferenceResult& result) {

@@ -1,7 +1,7 @@
 // reference_cache.hpp: expected values of the bindings of a trial, computed once for all drives of a case.
 //
 // Promises: from the values that the judge generated, never from what came back; layout and schedule do not reach the
-// values, so cases that differ only there share a reference. Holds at most 256 MiB.
+// values, so cases that differ only there share a reference. Holds at most 64 MiB.
 // Who calls it: bench.cc.
 #pragma once
 
