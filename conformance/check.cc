@@ -12,14 +12,14 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
+#include <optional>
 #include <set>
 #include <thread>
 
 #include "conformance/commands.hpp"
 #include "conformance/installation.hpp"
 #include "conformance/progress.hpp"
+#include "conformance/report_folder.hpp"
 #include "conformance/shard.hpp"
 #include "harness/device/owned_fd.hpp"
 #include "reports/failure_text.hpp"
@@ -83,6 +83,7 @@ Child start_child(const Options& o, int shard, int shards, int device_lock) {
   add("--tier", std::string(name_of(o.tier)));
   add("--seed", std::to_string(o.seed));
   add("--report", o.report);
+  add("--called", o.called);
   if (!o.corpus.empty()) add("--corpus", o.corpus);
   add("--device-ordinal", std::to_string(o.ordinal));
   add("--shard", std::to_string(shard));
@@ -205,28 +206,26 @@ int check_command(const Options& given) {
     return 0;
   }
 
-  std::error_code error;
-  std::filesystem::create_directories(options.report, error);
-  if (error)
-    return refuse("cannot create the report folder " + options.report + " (" + error.message() +
-                  "); name another with --report");
-  if (!options.corpus.empty() && (std::filesystem::create_directories(options.corpus, error), error))
-    return refuse("cannot create the corpus folder " + options.corpus + " (" + error.message() +
-                  "); name another with --corpus");
-  const std::string results_path = options.report + "/results.jsonl";
-  if (std::filesystem::exists(results_path))
-    std::filesystem::rename(results_path, options.report + "/results.previous.jsonl", error);
-
+  std::optional<ReportFolder> folder;
   std::unique_ptr<ResultWriter> writer;
   try {
-    writer = std::make_unique<ResultWriter>(results_path);
+    folder.emplace(options.report, options.corpus);
+    writer = std::make_unique<ResultWriter>(folder->results());
   } catch (const std::runtime_error& failure) {
     return refuse(failure.what());
   }
   RunResults results;
   Progress progress(units.size());
+  std::string unwritten;  // why a line did not reach the disk
   const auto line = [&](std::string_view text) {
-    writer->raw_line(text);
+    if (!unwritten.empty()) return;
+    try {
+      writer->raw_line(text);
+    } catch (const std::runtime_error& failure) {
+      unwritten = failure.what();
+      interrupted = 1;  // nothing that cannot be written is judged
+      return;
+    }
     add_line(results, text);
     progress.line(results);
   };
@@ -272,7 +271,7 @@ int check_command(const Options& given) {
   } else if (options.in_process) {
     // One process from end to end, for debuggers and compute-sanitizer.
     run_shard(options, *candidate, units, *writer);
-    results = read_results(results_path);
+    results = read_results(folder->results());
   } else {
     const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
     const unsigned jobs = std::min<unsigned>(options.jobs ? options.jobs : cores, static_cast<unsigned>(units.size()));
@@ -289,25 +288,35 @@ int check_command(const Options& given) {
   }
   progress.end();
 
+  // Each rule of each unit owes a line: a judge that lost some has not decided what it did not say.
+  const std::size_t owed = units.size() * selected_rules(options).size();
+  if (!interrupted && judges == ExitCode::pass && !candidate->fault && results.rules.size() != owed)
+    judges = ExitCode::internal;
   EndRecord end = end_for(results);
   end.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (interrupted || judges != ExitCode::pass) {
     end.verdict = "NO_DECISION";
     end.exit_code = static_cast<int>(interrupted ? ExitCode::no_decision : judges);
-    end.why = interrupted ? "the run was interrupted" : "a judge ended before it had finished";
-  }
-  if (!interrupted && judges == ExitCode::pass) {
-    writer->line(to_json(end));
+    end.why = !unwritten.empty() ? unwritten
+              : interrupted     ? "the run was interrupted"
+                                : "a judge ended before it had finished";
+  } else {
     results.has_end = true;
     results.end = end;
+    writer->line(to_json(end));
   }
 
   const bool colour = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
   for (const auto& group : grouped(results)) std::printf("%s\n", failure_text(group, results.run, colour).c_str());
   std::printf("%s", table(results, colour).c_str());
-  std::ofstream(options.report + "/junit.xml") << junit_xml(results);
+  try {
+    folder->write_junit(junit_xml(results));
+  } catch (const std::runtime_error& failure) {
+    std::fprintf(stderr, "assay: %s\n", failure.what());
+    if (end.exit_code == 0) end.exit_code = static_cast<int>(ExitCode::no_decision);
+  }
   std::printf("%s%s%s  (%s, %s)\n", end.verdict.c_str(), end.why.empty() ? "" : ": ", end.why.c_str(),
-              results_path.c_str(), (options.report + "/junit.xml").c_str());
+              folder->results().c_str(), folder->junit().c_str());
   return end.exit_code;
 }
 

@@ -104,8 +104,12 @@ std::vector<Unit> units_of(const Options& options, const Candidate& candidate, s
 }
 
 int replay_command(const Options& options) {
+  // Looked at before it is opened: a pipe would wait for its writer.
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(options.trial, error))
+    return refuse("cannot read the trial " + options.trial + "; name a file that `assay check` wrote");
   std::ifstream file(options.trial);
-  if (!file || !std::filesystem::is_regular_file(options.trial)) return refuse("cannot read the trial " + options.trial + "; name a file that `assay check` wrote");
+  if (!file) return refuse("cannot read the trial " + options.trial + "; name a file that `assay check` wrote");
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   Trial trial;
   try {

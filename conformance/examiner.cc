@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <tuple>
 #include <thread>
 
 #include "assay/property.hpp"
@@ -46,6 +47,8 @@ std::string one_line(const Trial& t) {
   return text;
 }
 
+constexpr double kLeastShrinkSeconds = 1;  // for each further rule, once the slot and dtype's budget is spent
+
 // What a rule made of one trial, kept instead of the observation.
 struct Kept {
   Judgement judgement;
@@ -53,6 +56,15 @@ struct Kept {
 };
 
 }  // namespace
+
+std::string shell_word(const std::string& word) {
+  const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                                             "_-./=+:,@%") == std::string::npos;
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
 
 Subject subject_of(const Unit& unit) {
   return {unit.variant->slot->id, unit.variant->info.id, std::string(name_of(unit.variant->device)),
@@ -75,6 +87,9 @@ struct Examiner::UnitState {
   std::int64_t observed = 0;                                // cases that ran
   std::map<std::string, std::vector<std::string>> warnings; // by rule
   bool corpus_done = false;
+  // Failures that no rule's own judgement shapes (the worker's end, a refused step), already shrunk: by trial and text.
+  std::map<std::string, std::pair<ShrinkOutcome, std::string>> ended;
+  double shrink_seconds = 0;
 };
 
 Examiner::Examiner(ExaminerConfig config, Bench& bench, ResultWriter& writer)
@@ -253,8 +268,20 @@ FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpe
     if (j.verdict == Verdict::fail) output = bench_.worker_output();
     return j;
   };
-  ShrinkDriver driver(*unit.variant->slot, evaluate, [start] { return seconds_since(start); });
-  const ShrinkOutcome outcome = driver.shrink(finding.trial, finding.judgement, finding.history, state.shrunk);
+  // The budget is the slot and dtype's; a second rule that fails on the very end of a worker takes what the first found.
+  ShrinkBudget budget;
+  budget.seconds = std::max(kLeastShrinkSeconds, budget.seconds - state.shrink_seconds);
+  const std::string same = finding.judgement.worker_ended ? to_json(finding.trial).dump() + finding.judgement.text : "";
+  const auto known = state.ended.find(same);
+  ShrinkOutcome outcome;
+  if (!same.empty() && known != state.ended.end()) {
+    std::tie(outcome, output) = known->second;
+  } else {
+    ShrinkDriver driver(*unit.variant->slot, evaluate, [start] { return seconds_since(start); }, budget);
+    outcome = driver.shrink(finding.trial, finding.judgement, finding.history, state.shrunk);
+    if (!same.empty()) state.ended[same] = {outcome, output};
+  }
+  state.shrink_seconds += seconds_since(start);
   bench_.set_shrinking(false);
   bench_.retire_worker();
   if (std::find(state.shrunk.begin(), state.shrunk.end(), outcome.trial) == state.shrunk.end())
@@ -291,7 +318,9 @@ FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpe
   }
   if (!config_.trial_folder.empty()) {
     f.trial_file = config_.trial_folder + "/" + name;
-    f.replay = "assay replay " + f.trial_file + config_.replay_suffix + " --rule " + rule.id;
+    f.replay = shell_word(config_.program) + " replay " + shell_word(f.trial_file) + config_.replay_suffix;
+    // A call that cannot even be made fails rules that read other drives, too: the trial is not theirs to judge.
+    if (reads(rule, outcome.trial.part.drive)) f.replay += " --rule " + rule.id;
   }
   return f;
 }

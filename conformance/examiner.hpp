@@ -33,6 +33,7 @@ struct ExaminerConfig {
   std::vector<const RuleSpec*> rules;      // selected
   std::string trial_folder;                // where shrunk trials are written; empty: nowhere
   std::string corpus;                      // folder of counterexamples; empty: none
+  std::string program = "assay";           // as the user called it
   std::string replay_suffix;               // " --library ./lib.so"
   std::string architecture = "cpu";
 };
@@ -66,6 +67,8 @@ class Examiner {
 };
 
 [[nodiscard]] Subject subject_of(const Unit&);
+// Quoted where a shell would read it otherwise.
+[[nodiscard]] std::string shell_word(const std::string&);
 
 // Infrastructure gets second chances in fresh workers; trusted code that dies twice was corrupted by the candidate.
 // `wary`: how many trials to come wait a moment for their worker's end; counts down, and up where trusted code died.

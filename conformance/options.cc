@@ -28,6 +28,7 @@ CLI::Validator named(T (*read)(std::string_view), const char* what) {
 ParseOutcome parse_options(int argc, char** argv) {
   ParseOutcome outcome;
   Options& o = outcome.options;
+  if (argc > 0 && argv[0] && *argv[0]) o.called = argv[0];
   CLI::App app{"assay: does a kernel library honour its slots' contracts?"};
   app.set_version_flag("--version", std::string("assay " ASSAY_VERSION));
   app.require_subcommand(1);
@@ -64,6 +65,7 @@ ParseOutcome parse_options(int argc, char** argv) {
   check->add_flag("--load-only", o.load_only, "only load the library and check its table");
   check->add_option("--offers", o.slots_offered, "with --load-only: fail unless exactly these slots are offered");
   check->add_option("--shard", o.shard)->group("");
+  check->add_option("--called", o.called)->group("");
   check->add_option("--shards", o.shards)->group("");
   check->add_option("--results-fd", o.results_fd)->group("");
   check->add_option("--device-lock", o.device_lock)->group("");
@@ -106,6 +108,8 @@ ParseOutcome parse_options(int argc, char** argv) {
     }
     return outcome;
   }
+  // A bare name is a file here, not something for the loader's search path.
+  if (!o.library.empty() && o.library.find('/') == std::string::npos) o.library = "./" + o.library;
   for (const std::string& d : devices) o.devices.push_back(device_from(d));
   for (const std::string& d : dtypes) o.dtypes.push_back(dtype_from(d));
   o.tier = tier_from(tier);

@@ -60,8 +60,9 @@ struct Context {
     examine.rules = rules;
     examine.trial_folder = options.report.empty() ? "" : options.report + "/trials";
     examine.corpus = options.corpus;
-    if (!options.library.empty()) examine.replay_suffix += " --library " + options.library;
-    if (!options.worker.empty()) examine.replay_suffix += " --worker " + options.worker;
+    examine.program = options.called;
+    if (!options.library.empty()) examine.replay_suffix += " --library " + shell_word(options.library);
+    if (!options.worker.empty()) examine.replay_suffix += " --worker " + shell_word(options.worker);
     examine.architecture = device == DeviceType::cuda ? j.domain->architecture() : "cpu";
     j.examiner = std::make_unique<Examiner>(examine, *j.bench, writer);
     return j;
@@ -115,14 +116,28 @@ class RuleTest : public testing::Test {
 
 }  // namespace
 
+std::vector<const RuleSpec*> selected_rules(const Options& options) {
+  std::vector<const RuleSpec*> rules;
+  for (const RuleSpec* rule : rule_catalogue())
+    if (options.rules.empty() || std::find(options.rules.begin(), options.rules.end(), rule->id) != options.rules.end())
+      rules.push_back(rule);
+  const auto rank = [](const RuleSpec* rule) {
+    const char* groups[] = {"write.", "input.", "number.", "relation.", "stream."};
+    std::size_t r = 0;
+    while (r < std::size(groups) && rule->id.rfind(groups[r], 0) != 0) ++r;
+    return r;
+  };
+  std::stable_sort(rules.begin(), rules.end(),
+                   [&](const RuleSpec* a, const RuleSpec* b) { return rank(a) < rank(b); });
+  return rules;
+}
+
 void run_shard(const Options& options, const Candidate&, const std::vector<Unit>& units, ResultWriter& writer) {
   // Tensors of a size come and go with every trial: keep their pages.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   Context context{options, units, writer, ReferenceModule(reference_path()), {}, {}};
-  for (const RuleSpec* rule : rule_catalogue())
-    if (options.rules.empty() || std::find(options.rules.begin(), options.rules.end(), rule->id) != options.rules.end())
-      context.rules.push_back(rule);
+  context.rules = selected_rules(options);
   for (const SlotSpec* slot : slot_catalogue()) {
     if (std::none_of(units.begin(), units.end(), [&](const Unit& u) { return u.variant->slot == slot; })) continue;
     for (const RuleSpec* rule : context.rules)
@@ -134,6 +149,8 @@ void run_shard(const Options& options, const Candidate&, const std::vector<Unit>
   char name[] = "assay";
   char* argv[] = {name, nullptr};
   testing::InitGoogleTest(&argc, argv);
+  // What a test throws is a fault of ours: it ends this judge, and the run is no decision.
+  GTEST_FLAG_SET(catch_exceptions, false);
   auto& listeners = testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());
   [[maybe_unused]] const int by_googletest = RUN_ALL_TESTS();  // the lines decide

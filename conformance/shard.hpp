@@ -11,6 +11,10 @@
 
 namespace assay {
 
+// The rules that --rule leaves, in the order in which their failures are read best: what was written, what was read,
+// numbers; then relations, streams and graphs, which often fail for the same cause.
+[[nodiscard]] std::vector<const RuleSpec*> selected_rules(const Options&);
+
 void run_shard(const Options&, const Candidate&, const std::vector<Unit>&, ResultWriter&);
 
 }  // namespace assay

@@ -69,6 +69,7 @@ Judgement judge(const RuleSpec& rule, const Observation& seen) {
     j.reason = seen.fault->reason;
     j.text = seen.fault->text;
     j.label = seen.failed_label;
+    j.worker_ended = true;
     return j;
   }
   if (seen.failed_op) return rule.on_failed_step ? rule.on_failed_step(seen) : failed_step(seen);

@@ -18,6 +18,8 @@ const assay_library* open_library(const std::string& path) {
     struct stat info = {};
     if (stat(path.c_str(), &info) != 0)
       throw LoadFailure("no_file", "no such file: " + path + "; name the candidate's shared library");
+    if (!S_ISREG(info.st_mode))
+      throw LoadFailure("not_loadable", path + " is not a regular file; name the candidate's shared library");
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
       const char* why = dlerror();

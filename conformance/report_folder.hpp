@@ -1,0 +1,29 @@
+// report_folder.hpp: the folder that a run writes into: made, tried and locked before anything is judged.
+//
+// Promises: a folder that the run could not finish writing into is refused with one sentence, and one run writes into a
+// folder at a time. What an earlier run left as results.jsonl becomes results.previous.jsonl.
+// Who calls it: check.cc.
+#pragma once
+
+#include <string>
+
+#include "harness/device/owned_fd.hpp"
+
+namespace assay {
+
+class ReportFolder {
+ public:
+  // Throws std::runtime_error with one sentence. An empty corpus is none.
+  ReportFolder(const std::string& report, const std::string& corpus);
+
+  [[nodiscard]] const std::string& results() const noexcept { return results_; }
+  [[nodiscard]] const std::string& junit() const noexcept { return junit_; }
+  // Throws std::runtime_error where the text did not reach the file.
+  void write_junit(const std::string& text) const;
+
+ private:
+  std::string results_, junit_;
+  OwnedFd lock_;
+};
+
+}  // namespace assay
