@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -222,6 +223,35 @@ TEST_F(Program, KilledJudgeIsNoDecisionAndTheOthersFinish) {
   EXPECT_FALSE(read_results(results()).cases.empty());
   expect_readable_and_undecided();
   expect_nothing_left();
+}
+
+TEST_F(Program, ReportThatCouldNotBeFinishedIsRefusedBeforeTheRun) {
+  for (const char* file : {"trials", "results.jsonl", "junit.xml"}) {
+    std::filesystem::remove_all(report());
+    std::filesystem::create_directories(report());
+    if (std::string(file) == "trials") std::ofstream(report() + "/trials") << "x";
+    else std::filesystem::create_directory(report() + "/" + file);
+    EXPECT_EQ(run({"check", ASSAY_HOST_KERNELS, "--report", report()}), 2) << out();
+    EXPECT_NE(err().find(file), std::string::npos) << err();
+  }
+}
+
+TEST_F(Program, OneRunAtATimeWritesIntoAReport) {
+  const pid_t first = start_long_run();
+  EXPECT_EQ(run({"check", ASSAY_HOST_KERNELS, "--report", report()}), 2);
+  EXPECT_NE(err().find("another run is writing into"), std::string::npos) << err();
+  kill(first, SIGINT);
+  EXPECT_EQ(finish(first), 3);
+  expect_nothing_left();
+}
+
+TEST_F(Program, PipeIsNeitherALibraryNorATrial) {
+  const std::string pipe = folder + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(run({"check", pipe, "--report", report()}), 2);
+  EXPECT_NE(err().find("not a regular file"), std::string::npos) << err();
+  EXPECT_EQ(run({"replay", pipe, "--library", ASSAY_HOST_KERNELS}), 2);
+  EXPECT_NE(err().find("cannot read the trial"), std::string::npos) << err();
 }
 
 #ifdef ASSAY_WRONG_KERNELS
