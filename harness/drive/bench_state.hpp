@@ -69,6 +69,7 @@ struct Bench::State {
   bool push_pending = false;                   // the next step waits for what was pushed
   std::uint64_t up_bytes = 0, down_bytes = 0;  // on the shelf
   std::vector<std::pair<Image, std::uint64_t>> uploads;
+  std::map<const std::vector<std::byte>*, std::uint64_t> shelved;  // images that go up, and where
   std::vector<int> down_steps;  // whose shelf offsets count from the end of what goes up
   std::deque<Deferred> deferred;
 

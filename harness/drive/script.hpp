@@ -28,6 +28,7 @@ struct Piece {
   Box box;
   std::int64_t first_cell = 0;     // row-major ordinal of the piece's first cell
   Image image = {};                // what was pushed last
+  std::uint64_t image_key = 0;     // what it was painted from: an equal key, an equal image
 };
 
 struct Placed {
