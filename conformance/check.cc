@@ -173,15 +173,15 @@ int check_load_only(const Options& options, const Candidate& candidate) {
   return 0;
 }
 
-// The fault of a library that dies while it is loaded, as the run's only lines.
-void write_load_fault(ResultWriter& writer, const Fault& fault) {
+// The fault of a library that dies while it is loaded, as the run's only rule.
+RuleRecord load_rule(const Fault& fault) {
   RuleRecord rule;
   rule.subject.rule = "load";
   rule.verdict = fault.verdict;
   rule.reason = fault.reason;
   rule.judged = 1;
   rule.text = fault.text;
-  writer.line(to_json(rule));
+  return rule;
 }
 
 }  // namespace
@@ -258,14 +258,8 @@ int check_command(const Options& given) {
 
   ExitCode judges = ExitCode::pass;
   if (candidate->fault) {
-    write_load_fault(*writer, *candidate->fault);
-    RuleRecord rule;
-    rule.subject.rule = "load";
-    rule.verdict = candidate->fault->verdict;
-    rule.reason = candidate->fault->reason;
-    rule.judged = 1;
-    rule.text = candidate->fault->text;
-    results.rules.push_back(rule);
+    const RuleRecord rule = load_rule(*candidate->fault);
+    line(to_json(rule).dump());
     std::printf("%s load %s: %s\n", std::string(name_of(rule.verdict)).c_str(),
                 std::string(name_of(rule.reason)).c_str(), rule.text.c_str());
   } else if (options.in_process) {

@@ -14,14 +14,6 @@
 namespace assay {
 namespace {
 
-WorkerConfig worker_config(const Options& options) {
-  WorkerConfig config;
-  config.worker = options.worker.empty() ? worker_path() : options.worker;
-  config.library = options.library;
-  config.in_process = options.in_process;
-  return config;
-}
-
 std::string flags_text(std::uint32_t flags) {
   std::string text;
   const auto add = [&](std::uint32_t bit, const char* name) {
@@ -39,6 +31,17 @@ bool chosen(const std::vector<T>& filter, const T& value) {
 }
 
 }  // namespace
+
+WorkerConfig worker_config(const Options& options, DeviceType device) {
+  WorkerConfig config;
+  config.worker = options.worker.empty() ? worker_path() : options.worker;
+  config.library = options.library;
+  config.device = device;
+  config.ordinal = options.ordinal;
+  config.in_process = options.in_process;
+  config.data_limit = usual_data_limit();
+  return config;
+}
 
 int refuse(const std::string& sentence) {
   std::fprintf(stderr, "assay: %s\n", sentence.c_str());
@@ -61,7 +64,7 @@ std::optional<Candidate> load_or_refuse(const Options& options, int& exit_code) 
       return std::nullopt;
     }
   try {
-    Candidate candidate = load_candidate(worker_config(options));
+    Candidate candidate = load_candidate(worker_config(options, DeviceType::host));
     for (const std::string& error : candidate.errors) std::fprintf(stderr, "assay: %s\n", error.c_str());
     if (!candidate.errors.empty()) {
       exit_code = static_cast<int>(ExitCode::bad_input);
@@ -146,12 +149,7 @@ int replay_command(const Options& options) {
     auto domain = trial.device == DeviceType::cuda ? make_cuda_memory(options.ordinal) : make_host_memory();
     ReferenceModule references(reference_path());
     BenchConfig config;
-    config.worker = worker_config(options);
-    config.worker.device = trial.device;
-    config.worker.ordinal = options.ordinal;
-#ifndef ASSAY_NO_REFUSALS
-    config.worker.data_limit = 2ULL << 30;
-#endif
+    config.worker = worker_config(options, trial.device);
     Bench bench(config, *domain, references);
     bench.use(*variant->slot, variant->info);
     int wary = 1;
@@ -161,8 +159,7 @@ int replay_command(const Options& options) {
     for (const RuleSpec* rule : rule_catalogue()) {
       if (std::find(rule->drives.begin(), rule->drives.end(), trial.part.drive) == rule->drives.end()) continue;
       if (!chosen(options.rules, rule->id) || !applies(*rule, *variant->slot, variant->device)) continue;
-      if ((variant->info.flags & rule->needs_flags) != rule->needs_flags || (variant->info.flags & rule->excused_by_flags))
-        continue;
+      if (!declared_for(*rule, variant->info.flags)) continue;
       const Judgement j = judge(*rule, seen);
       if (j.verdict == Verdict::not_applicable) continue;
       ++judged;

@@ -13,6 +13,9 @@ int replay_command(const Options&);
 int list_command(const Options&);
 int explain_command(const Options&);
 
+// How workers of the candidate that the options name are started.
+[[nodiscard]] WorkerConfig worker_config(const Options&, DeviceType);
+
 // Bad input: one sentence on standard error, exit code 2.
 int refuse(const std::string& sentence);
 

@@ -52,7 +52,6 @@ constexpr double kLeastShrinkSeconds = 1;  // for each further rule, once the sl
 // What a rule made of one trial, kept instead of the observation.
 struct Kept {
   Judgement judgement;
-  Drive drive = Drive::eager;
 };
 
 }  // namespace
@@ -102,9 +101,7 @@ Examiner::UnitState& Examiner::state_of(const Unit& unit) {
   if (!state) {
     state = std::make_unique<UnitState>();
     for (const RuleSpec* rule : config_.rules)
-      if (applies(*rule, *unit.variant->slot, unit.variant->device) &&
-          (unit.variant->info.flags & rule->needs_flags) == rule->needs_flags &&
-          !(unit.variant->info.flags & rule->excused_by_flags))
+      if (applies(*rule, *unit.variant->slot, unit.variant->device) && declared_for(*rule, unit.variant->info.flags))
         state->rules.push_back(rule);
   }
   return *state;
@@ -165,10 +162,10 @@ void Examiner::record(const Unit& unit, UnitState& state, const Observation& see
     const auto rank = [](const Judgement& x) {
       return x.verdict == Verdict::fail ? 4 : x.verdict == Verdict::no_decision ? 3 : x.verdict == Verdict::pass ? 2 : 1;
     };
-    auto [at, fresh] = kept.try_emplace(rule->id, Kept{j, seen.trial.part.drive});
+    auto [at, fresh] = kept.try_emplace(rule->id, Kept{j});
     if (!fresh && rank(j) > rank(at->second.judgement)) {
       j.evidence = j.evidence || at->second.judgement.evidence;
-      at->second = Kept{std::move(j), seen.trial.part.drive};
+      at->second = Kept{std::move(j)};
     } else if (!fresh) {
       at->second.judgement.evidence = at->second.judgement.evidence || j.evidence;
     }

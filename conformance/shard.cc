@@ -40,14 +40,7 @@ struct Context {
       return j;
     }
     BenchConfig config;
-    config.worker.worker = options.worker.empty() ? worker_path() : options.worker;
-    config.worker.library = options.library;
-    config.worker.device = device;
-    config.worker.ordinal = options.ordinal;
-    config.worker.in_process = options.in_process;
-#ifndef ASSAY_NO_REFUSALS
-    config.worker.data_limit = 2ULL << 30;
-#endif
+    config.worker = worker_config(options, device);
     if (device == DeviceType::cuda && options.device_lock >= 0) {
       // An open file of this judge's own: flock tells open files apart, not descriptors.
       j.lock = OwnedFd(open(("/proc/self/fd/" + std::to_string(options.device_lock)).c_str(), O_RDWR | O_CLOEXEC));

@@ -72,9 +72,7 @@ struct Laboratory::State {
     w.library = std::filesystem::absolute(library);
     w.device = config.device;
     w.ordinal = config.ordinal;
-#ifndef ASSAY_NO_REFUSALS
-    w.data_limit = 2ULL << 30;
-#endif
+    w.data_limit = usual_data_limit();
     return w;
   }
   std::string architecture() const { return config.device == DeviceType::cuda ? domain->architecture() : "cpu"; }

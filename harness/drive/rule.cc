@@ -62,6 +62,10 @@ bool applies(const RuleSpec& rule, const SlotSpec& slot, DeviceType device) {
          std::find(rule.devices.begin(), rule.devices.end(), device) != rule.devices.end();
 }
 
+bool declared_for(const RuleSpec& rule, std::uint32_t flags) {
+  return (flags & rule.needs_flags) == rule.needs_flags && !(flags & rule.excused_by_flags);
+}
+
 Judgement judge(const RuleSpec& rule, const Observation& seen) {
   if (seen.fault) {
     Judgement j;

@@ -287,6 +287,14 @@ std::optional<Fault> WorkerSession::State::command(Frame kind, const json& reque
   }
 }
 
+std::uint64_t usual_data_limit() noexcept {
+#ifdef ASSAY_NO_REFUSALS
+  return 0;
+#else
+  return std::uint64_t{2} << 30;
+#endif
+}
+
 WorkerSession::WorkerSession(WorkerConfig config) : state_(std::make_unique<State>()) {
   state_->config = std::move(config);
   state_->start();

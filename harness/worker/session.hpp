@@ -24,6 +24,9 @@ struct WorkerConfig {
   bool in_process = false;             // for debuggers; never evidence
 };
 
+// What host workers get, where nothing asks for less: 2 GiB; none in asan builds, whose shadow memory it would refuse.
+[[nodiscard]] std::uint64_t usual_data_limit() noexcept;
+
 // The worker program is missing or does not speak the protocol: a fault of the installation.
 class WorkerUnavailable : public std::runtime_error {
  public:

@@ -161,7 +161,6 @@ class Worker {
     switch (message.kind) {
       case Frame::open_device: return open_device(json::parse(message.payload));
       case Frame::map: return map(json::parse(message.payload), message.descriptors);
-      case Frame::unmap: return unmap(json::parse(message.payload));
       case Frame::load: return load(json::parse(message.payload));
       case Frame::init: {
         need_executor().init_variant(json::parse(message.payload).at("variant"));
@@ -216,13 +215,6 @@ class Worker {
       if (options_.own_process) note_arena(id, arena.candidate->base(), plan.span);
     }
     arenas_[id] = std::move(arena);
-    return json::object();
-  }
-
-  json unmap(const json& request) {
-    const std::uint32_t id = request.at("arena");
-    if (options_.own_process) note_arena(id, nullptr, 0);
-    forget(id);
     return json::object();
   }
 

@@ -80,6 +80,8 @@ class RuleRow {
 [[nodiscard]] const std::vector<const RuleSpec*>& rule_catalogue();   // by id
 [[nodiscard]] const RuleSpec* find_rule(std::string_view id);         // NULL if there is none
 [[nodiscard]] bool applies(const RuleSpec&, const SlotSpec&, DeviceType);
+// Whether a variant of these flags is asked: it declares what the rule needs and nothing that excuses it.
+[[nodiscard]] bool declared_for(const RuleSpec&, std::uint32_t flags);
 
 // The whole judgement of one observation: the candidate's faults and failed steps fail the rule that reads the drive,
 // the machine's decide nothing.
