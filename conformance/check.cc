@@ -209,9 +209,10 @@ int check_command(const Options& given) {
   std::optional<ReportFolder> folder;
   std::unique_ptr<ResultWriter> writer;
   try {
+    for (const std::string& path : corpus_files(options.corpus)) (void)read_trial(path);  // before anything is judged
     folder.emplace(options.report, options.corpus);
     writer = std::make_unique<ResultWriter>(folder->results());
-  } catch (const std::runtime_error& failure) {
+  } catch (const std::exception& failure) {
     return refuse(failure.what());
   }
   RunResults results;

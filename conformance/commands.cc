@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "conformance/installation.hpp"
 #include "harness/case/generate.hpp"
@@ -107,18 +104,11 @@ std::vector<Unit> units_of(const Options& options, const Candidate& candidate, s
 }
 
 int replay_command(const Options& options) {
-  // Looked at before it is opened: a pipe would wait for its writer.
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(options.trial, error))
-    return refuse("cannot read the trial " + options.trial + "; name a file that `assay check` wrote");
-  std::ifstream file(options.trial);
-  if (!file) return refuse("cannot read the trial " + options.trial + "; name a file that `assay check` wrote");
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   Trial trial;
   try {
-    trial = trial_from_json(parse_strict(text, options.trial));
-  } catch (const std::exception& error) {
-    return refuse(options.trial + " is not a trial: " + error.what());
+    trial = read_trial(options.trial);
+  } catch (const std::invalid_argument& error) {
+    return refuse(error.what());
   }
   int exit_code = 0;
   auto candidate = load_or_refuse(options, exit_code);

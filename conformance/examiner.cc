@@ -230,17 +230,19 @@ bool Examiner::consider(const Unit& unit, UnitState& state, const Case& c, const
   return kept == known->second.end() || kept->second.judgement.verdict != Verdict::fail;
 }
 
+std::vector<std::string> corpus_files(const std::string& folder) {
+  std::vector<std::string> files;
+  if (folder.empty() || !std::filesystem::is_directory(folder)) return files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".json") files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 std::vector<Trial> Examiner::corpus_of(const Unit& unit) {
   std::vector<Trial> trials;
-  if (config_.corpus.empty() || !std::filesystem::is_directory(config_.corpus)) return trials;
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(config_.corpus))
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  for (const auto& path : files) {
-    std::ifstream file(path);
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    Trial t = trial_from_json(parse_strict(text, path.string()));
+  for (const std::string& path : corpus_files(config_.corpus)) {
+    Trial t = read_trial(path);
     const Case& c = t.part.cases.front();
     if (c.slot != unit.variant->slot->id || c.dtype != unit.dtype || t.device != unit.variant->device) continue;
     t.variant = unit.variant->info.id;

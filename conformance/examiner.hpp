@@ -67,6 +67,8 @@ class Examiner {
 };
 
 [[nodiscard]] Subject subject_of(const Unit&);
+// The trials of a corpus folder, by name; none where there is no folder.
+[[nodiscard]] std::vector<std::string> corpus_files(const std::string& folder);
 // Quoted where a shell would read it otherwise.
 [[nodiscard]] std::string shell_word(const std::string&);
 

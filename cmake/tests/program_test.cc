@@ -245,6 +245,14 @@ TEST_F(Program, OneRunAtATimeWritesIntoAReport) {
   expect_nothing_left();
 }
 
+TEST_F(Program, BrokenTrialInTheCorpusIsBadInput) {
+  const std::string corpus = folder + "/corpus";
+  std::filesystem::create_directory(corpus);
+  std::ofstream(corpus + "/half.json") << "{\"drive\": \"eag";
+  EXPECT_EQ(run({"check", ASSAY_HOST_KERNELS, "--corpus", corpus, "--report", report()}), 2) << out();
+  EXPECT_NE(err().find("half.json is not a trial"), std::string::npos) << err();
+}
+
 TEST_F(Program, PipeIsNeitherALibraryNorATrial) {
   const std::string pipe = folder + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);

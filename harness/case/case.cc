@@ -1,6 +1,9 @@
 #include "harness/case/case.hpp"
 
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -160,6 +163,20 @@ Trial trial_from_json(const json& j) {
   for (const json& part : list_of(j, "history", 4096)) t.history.push_back(part_from_json(part));
   t.part = part_from_json(j);
   return t;
+}
+
+Trial read_trial(const std::string& path) {
+  // Looked at before it is opened: a pipe would wait for its writer.
+  std::error_code error;
+  std::ifstream file;
+  if (std::filesystem::is_regular_file(path, error)) file.open(path);
+  if (!file.is_open()) refuse("cannot read the trial " + path + "; name a file that `assay check` wrote");
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  try {
+    return trial_from_json(parse_strict(text, path));
+  } catch (const std::exception& why) {
+    refuse(path + " is not a trial: " + why.what());
+  }
 }
 
 std::string digest(const Trial& t) { return sha256_hex(canonical(to_json(t))); }

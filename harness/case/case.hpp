@@ -71,6 +71,8 @@ struct Trial {
 
 [[nodiscard]] nlohmann::json to_json(const Trial&);
 [[nodiscard]] Trial trial_from_json(const nlohmann::json&);           // throws std::invalid_argument, one sentence
+// Reads a file that `assay check` wrote. Throws std::invalid_argument, one sentence that names the file.
+[[nodiscard]] Trial read_trial(const std::string& path);
 [[nodiscard]] std::string digest(const Trial&);
 
 }  // namespace assay
