@@ -85,6 +85,18 @@ Candidate load_candidate(const WorkerConfig& config) {
   return candidate;
 }
 
+Match applicable(const CandidateVariant& variant, const Descriptor& descriptor) {
+  Match m = match(variant.domain, descriptor);
+  for (const auto& [field, unnamed] : variant.slot->paired) {
+    if (variant.domain.fields.count(field)) continue;
+    const FactValue* fact = descriptor.find(field);
+    if (!fact || (!unnamed.empty() && *fact == FactValue(unnamed))) continue;
+    m.mismatches.push_back({field, MismatchKind::outside_domain,
+                            unnamed.empty() ? "named by the domain" : unnamed + ", or named by the domain", *fact});
+  }
+  return m;
+}
+
 Descriptor descriptor_of(const SlotSpec& slot, const Case& c, const std::string& architecture, bool captured) {
   DescriptorFacts said;
   slot.descriptor(c, said);

@@ -32,6 +32,10 @@ struct Candidate {
 
 [[nodiscard]] Candidate load_candidate(const WorkerConfig&);
 
+// Whether a variant is asked for such a call: its domain, and facts that a domain must name to be asked for
+// (SlotParts::paired): a variant that names no quant runs dense weights only.
+[[nodiscard]] Match applicable(const CandidateVariant&, const Descriptor&);
+
 // The domain facts of a case on a device.
 [[nodiscard]] Descriptor descriptor_of(const SlotSpec&, const Case&, const std::string& architecture, bool captured);
 

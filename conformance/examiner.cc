@@ -151,6 +151,7 @@ void Examiner::record(const Unit& unit, UnitState& state, const Observation& see
   for (const RuleSpec* rule : state.rules) {
     // A call that cannot even be made plainly fails whatever would be asked of it next.
     if (!reads(*rule, seen.trial.part.drive) && !ends_all) continue;
+    if (seen.trial.part.cases.front().padded && !rule->on_padded_outputs) continue;
     Judgement j = judge(*rule, seen);
     line.judgements.emplace_back(rule->id, j.verdict);
     if (!j.warning.empty()) state.warnings[rule->id].push_back(j.warning);
@@ -184,6 +185,7 @@ void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
         }))
       continue;
     if (captures(drive) && !unit.variant->info.graph_safe()) continue;
+    if (c.padded && drive != Drive::eager) continue;
     Trial trial;
     trial.variant = unit.variant->info.id;
     trial.device = unit.variant->device;
@@ -191,9 +193,7 @@ void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
     trial.part.cases.push_back(c);
     if (cases_of(drive) == 2) {
       Case second = companion(*unit.variant->slot, c, drive, config_.tier);
-      if (!match(unit.variant->domain,
-                 descriptor_of(*unit.variant->slot, second, config_.architecture, captures(drive)))
-               .accepted()) {
+      if (!inside(unit, second, captures(drive))) {
         second = c;  // the companion left the domain: the same sizes with other values
         second.seed = derive_key(c.seed, "companion in domain") >> 16;
       }
@@ -207,13 +207,34 @@ void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
   }
 }
 
+bool Examiner::inside(const Unit& unit, const Case& c, bool captured) const {
+  return applicable(*unit.variant, descriptor_of(*unit.variant->slot, c, config_.architecture, captured)).accepted();
+}
+
+// A drawn case outside the variant's domain is moved in by one of its knobs, where that suffices: a variant of one
+// quantised form would else meet few cases.
+void Examiner::settle(const Unit& unit, Case& c) const {
+  if (inside(unit, c, false)) return;
+  const SlotSpec& slot = *unit.variant->slot;
+  for (const KnobSpec& knob : slot.knobs)
+    for (const std::string& value : knob.values) {
+      Case moved = c;
+      moved.knobs[knob.name] = value;
+      repair(slot, moved);
+      if (!inside(unit, moved, false)) continue;
+      fit(slot, moved, limits_of(config_.tier));
+      c = std::move(moved);
+      return;
+    }
+}
+
 // False: the rule fails on this case.
 bool Examiner::consider(const Unit& unit, UnitState& state, const Case& c, const RuleSpec& rule) {
   const std::string key = describe(c);
   auto known = state.seen.find(key);
   if (known == state.seen.end()) {
     ++state.distinct;
-    const Match m = match(unit.variant->domain, descriptor_of(*unit.variant->slot, c, config_.architecture, false));
+    const Match m = applicable(*unit.variant, descriptor_of(*unit.variant->slot, c, config_.architecture, false));
     if (!m.accepted()) {
       ++state.outside;
       state.outside_by_words += std::all_of(m.mismatches.begin(), m.mismatches.end(), [](const Mismatch& x) {
@@ -259,8 +280,7 @@ FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpe
   const auto evaluate = [&](const Trial& t, ShrinkDriver::Worker worker) {
     if (worker == ShrinkDriver::Worker::fresh) bench_.retire_worker();
     for (const Case& c : t.part.cases)
-      if (!match(unit.variant->domain, descriptor_of(*unit.variant->slot, c, config_.architecture, false)).accepted())
-        return not_applicable();
+      if (!inside(unit, c, false)) return not_applicable();
     if (!fits(*unit.variant->slot, t.part)) return not_applicable();
     const Observation seen = observe_patiently(bench_, t, config_.tier, wary_);
     Judgement j = judge(rule, seen);
@@ -360,7 +380,8 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
     const std::uint64_t seed = derive_key(config_.seed, info.id);
     const PropertyResult property =
         for_all_cases(*unit.variant->slot, unit.dtype, config_.tier, seed,
-                      [&](const Case& c) { return consider(unit, state, c, rule); });
+                      [&](const Case& c) { return consider(unit, state, c, rule); },
+                      [&](Case& c) { settle(unit, c); });
     failed = property.falsified.has_value();
     if (!property.error.empty()) {
       result.verdict = Verdict::no_decision;

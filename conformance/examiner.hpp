@@ -53,6 +53,8 @@ class Examiner {
   struct Finding;
 
   UnitState& state_of(const Unit&);
+  [[nodiscard]] bool inside(const Unit&, const Case&, bool captured) const;
+  void settle(const Unit&, Case&) const;
   bool consider(const Unit&, UnitState&, const Case&, const RuleSpec&);
   void observe_case(const Unit&, UnitState&, const Case&);
   void record(const Unit&, UnitState&, const Observation&, double ms);

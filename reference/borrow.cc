@@ -50,17 +50,24 @@ LibtorchTensor borrow(const TensorView& view) {
       .make_tensor();
 }
 
+template <class LibtorchDevice>
+LibtorchDevice compute_device(double work) {
+  constexpr double kWorthCopies = 5e7;
+  if (work < kWorthCopies || !at::hasCUDA()) return at::Device(at::kCPU);
+  return at::Device(at::kCUDA, 0);
+}
+
 template <class LibtorchTensor>
 Tensor adopt(const LibtorchTensor& tensor) {
   if (tensor.scalar_type() != at::kDouble) throw std::logic_error("a reference returns float64");
-  auto kept = std::make_shared<LibtorchTensor>(tensor.contiguous());
+  auto kept = std::make_shared<LibtorchTensor>(tensor.to(at::kCPU).contiguous());
   // An empty result has no memory; a Tensor without an address would count as undefined.
   void* data = kept->numel() == 0 ? static_cast<void*>(kept.get()) : kept->data_ptr();
-  const bool host = kept->device().is_cpu();
   return Tensor(Extents(kept->sizes().begin(), kept->sizes().end()), DType::f64, std::shared_ptr<void>(kept, data),
-                host ? DeviceType::host : DeviceType::cuda, host ? 0 : kept->device().index());
+                DeviceType::host, 0);
 }
 
+template at::Device compute_device<at::Device>(double);
 template at::Tensor borrow<at::Tensor>(const TensorView&);
 template Tensor adopt<at::Tensor>(const at::Tensor&);
 

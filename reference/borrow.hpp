@@ -1,18 +1,24 @@
 // reference/borrow.hpp: between our tensors and libtorch's, without naming libtorch.
 //
 // Promises: borrow is a view of the same memory with the same strides, on the same device; adopt keeps a result alive
-// for as long as our Tensor lives. Both are instantiated for at::Tensor only, in borrow.cc, so that this header and all
+// for as long as our Tensor lives. All are instantiated for libtorch's types only, in borrow.cc, so that this header and all
 // others stay free of libtorch. A result need not be complete on the device before the caller's next synchronising
 // copy; ATen works on the legacy default stream.
 // Who calls it: reference/*.cc.
 //
-//   const auto x = borrow<at::Tensor>(call.inputs.at("x"));
-//   result.outputs.push_back({adopt(expected), adopt(expected.abs())});
+//   const auto on = compute_device<at::Device>(2.0 * rows * width);
+//   const auto x = borrow<at::Tensor>(call.inputs.at("x")).to(on, at::kDouble);
+//   result.outputs.push_back({adopt(expected), adopt(expected.abs())});  // copied to the host where it is not there
 #pragma once
 
 #include "assay/tensor.hpp"
 
 namespace assay::reference {
+
+// Where to compute so many multiply-adds: a GPU where libtorch has one and the work is worth the copies, else the CPU.
+// Ordinal 0; the judge's own context, apart from every worker's.
+template <class LibtorchDevice>
+[[nodiscard]] LibtorchDevice compute_device(double work);
 
 template <class LibtorchTensor>
 [[nodiscard]] LibtorchTensor borrow(const TensorView&);

@@ -1,5 +1,6 @@
 // graph.*: capture and replay. On the host the result is labelled host-model and is never GPU proof.
 #include "conformance/rules/judging.hpp"
+#include "harness/drive/drives.hpp"
 
 namespace assay {
 namespace {
@@ -53,15 +54,10 @@ Judgement follows_inputs(const Observation& seen) {
   return pass(judging::informative(seen));
 }
 
-// The device is shared: others' memory comes and goes. A leak grows in every interval, and by more than a block.
 Judgement growth(const Observation& seen) {
   if (seen.usage.size() < 2) return not_applicable();
-  constexpr std::uint64_t slack = 4u << 20;
-  bool every_interval = true;
-  for (std::size_t i = 1; i < seen.usage.size(); ++i)
-    every_interval = every_interval && seen.usage[i].bytes_used > seen.usage[i - 1].bytes_used;
   const DeviceUsage &before = seen.usage.front(), &after = seen.usage.back();
-  if (every_interval && after.bytes_used > before.bytes_used + slack)
+  if (grows(seen.usage))
     return fail(Reason::growth, "device memory grew by " + std::to_string(after.bytes_used - before.bytes_used) +
                                     " bytes over " + std::to_string(seen.replays) + " replays and the calls between them",
                 "many replays");

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "harness/compare/comparators.hpp"
+#include "harness/compare/output.hpp"
 #include "harness/tensor/cells.hpp"
 
 namespace assay::judging {
@@ -52,8 +52,8 @@ std::optional<Judgement> mismatch(const Observation& seen, const CallSeen& call,
   if (!call.compared) {
     auto compared = std::make_shared<std::vector<Comparison>>();
     for (std::size_t i = 0; i < std::min(call.outputs.size(), call.reference->outputs.size()); ++i)
-      compared->push_back(compare(seen.slot->comparator, tolerance, call.outputs[i].actual.view(),
-                                  call.reference->outputs[i].expected.view()));
+      compared->push_back(
+          compare_output(seen.slot->comparing(call.c), run, call.outputs[i].actual.view(), call.reference->outputs[i]));
     call.compared = std::move(compared);
   }
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
@@ -70,9 +70,12 @@ std::optional<Judgement> mismatch(const Observation& seen, const CallSeen& call,
     if (c.passed || c.fault != CaseFault::none) continue;
     if (auto defect = out_of_range(call.reference->outputs[i].expected, out)) return defect;
     Judgement j = describe(c, out, call.label, reason);
-    j.bound = "|actual - expected| <= " + number(tolerance.atol) + " + " + number(tolerance.rtol) +
-              " * |expected|, the tolerance of " + std::string(name_of(run)) + " runs; " +
-              std::string(name_of(seen.slot->comparator.mode)) + ", floor " + number(seen.slot->comparator.floor);
+    const Comparator mode = seen.slot->comparing(call.c);
+    if (!grades_selections(mode.mode) && mode.mode != Mode::cosine)
+      j.bound = "|actual - expected| <= " + number(tolerance.atol) + " + " + number(tolerance.rtol) +
+                " * |expected|, the tolerance of " + std::string(name_of(run)) + " runs; ";
+    j.bound += std::string(name_of(mode.mode)) + ", floor " + number(mode.floor);
+    if (mode.max_norm_error > 0) j.bound += ", norms within " + number(mode.max_norm_error);
     return j;
   }
   return std::nullopt;
@@ -110,12 +113,14 @@ std::optional<Judgement> differ(const Observation& seen, const OutputSeen& a, co
       return fail(reason, a.spec->name + ": " + text + " (the variant says DETERMINISTIC: bitwise)", label);
     return std::nullopt;
   }
+  const Comparator mode = seen.slot->comparing(seen.trial.part.cases[0]);
+  if (grades_selections(mode.mode)) return std::nullopt;  // near ties may fall either way: the reference decides
   const Tensor other = to_f64(b.view());
   // Two right results may lie on opposite sides of the expected value.
   Tolerance twice = tolerance_for(seen.trial.part.cases[0].dtype);
   twice.atol *= 2;
   twice.rtol *= 2;
-  const Comparison c = compare(seen.slot->comparator, twice, a.actual.view(), other.view());
+  const Comparison c = compare(mode, twice, a.actual.view(), other.view());
   if (c.passed || c.fault == CaseFault::vacuous) return std::nullopt;
   if (c.fault == CaseFault::expected_not_finite) return fail(reason, a.spec->name + ": not finite", label);
   return describe(c, a, label, reason);
@@ -145,13 +150,17 @@ std::optional<Judgement> unwritten(const CallSeen& call) {
   return std::nullopt;
 }
 
-Tensor rows_of(const Tensor& tensor, std::int64_t rows, const std::vector<std::int64_t>& which) {
-  const std::int64_t each = rows ? tensor.size() / rows : 0;
-  Tensor taken({static_cast<std::int64_t>(which.size()), each}, tensor.view().dtype);
+Tensor rows_of(const Tensor& tensor, std::int64_t outer, std::int64_t rows, const std::vector<std::int64_t>& which) {
+  const std::int64_t each = rows && outer ? tensor.size() / rows / outer : 0;
+  const auto count = static_cast<std::int64_t>(which.size());
+  Tensor taken({outer, count, each}, tensor.view().dtype);
   const std::size_t bytes = static_cast<std::size_t>(each) * size_of(tensor.view().dtype);
-  for (std::size_t i = 0; i < which.size(); ++i)
-    std::memcpy(static_cast<std::byte*>(taken.view().data) + i * bytes,
-                static_cast<const std::byte*>(tensor.view().data) + static_cast<std::size_t>(which[i]) * bytes, bytes);
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t i = 0; i < count; ++i)
+      std::memcpy(static_cast<std::byte*>(taken.view().data) + static_cast<std::size_t>(o * count + i) * bytes,
+                  static_cast<const std::byte*>(tensor.view().data) +
+                      static_cast<std::size_t>(o * rows + which[static_cast<std::size_t>(i)]) * bytes,
+                  bytes);
   return taken;
 }
 

@@ -29,8 +29,9 @@ namespace assay::judging {
 // Cells that still hold their poison, as a failure.
 [[nodiscard]] std::optional<Judgement> unwritten(const CallSeen&);
 
-// The i-th equal slice of a tensor that holds one slice a row.
-[[nodiscard]] Tensor rows_of(const Tensor&, std::int64_t rows, const std::vector<std::int64_t>& which);
+// The named rows of a tensor that holds `outer` times all rows, as (outer, rows, cells of a row).
+[[nodiscard]] Tensor rows_of(const Tensor&, std::int64_t outer, std::int64_t rows,
+                             const std::vector<std::int64_t>& which);
 
 // Whether any call of the observation is evidence about numbers.
 [[nodiscard]] bool informative(const Observation&);

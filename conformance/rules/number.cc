@@ -1,9 +1,12 @@
 // number.*: agreement with the float64 reference.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "conformance/rules/judging.hpp"
 #include "harness/compare/bound.hpp"
+#include "harness/compare/output.hpp"
+#include "harness/compare/selection_groups.hpp"
 #include "harness/compare/structure.hpp"
 #include "harness/tensor/cells.hpp"
 
@@ -15,6 +18,32 @@ Judgement reference(const Observation& seen) {
   return pass(judging::informative(seen));
 }
 
+// Of a selection: blocks that the best choices hold and this one left out, by head and by block.
+std::optional<Judgement> structured_selection(const Observation& seen, const CallSeen& call, const OutputSeen& out,
+                                              const Expected& expected) {
+  const SelectionReport report = test_selection(seen.slot->comparing(call.c), out.actual.view(), expected);
+  if (report.passed) return std::nullopt;
+  Judgement j = fail(Reason::structured, out.spec->name + ": " + report.reason, call.label);
+  j.bound = "a head or block may be left out as often as chance explains at the slot's floor (1-1e-9 quantile)";
+  return j;
+}
+
+std::vector<Grouping> groupings_of(const SlotSpec& slot, const Extents& shape, const Expected& expected) {
+  std::vector<Grouping> list;
+  for (const GroupSpec& group : slot.groups)
+    if (!group.dim || *group.dim < shape.size())
+      list.push_back(group.dim ? group_dim(group.name, shape, *group.dim) : group_rows(shape));
+  for (const RowGroups& rows : expected.groups) {
+    Grouping g;
+    g.name = rows.name;
+    g.count = rows.count;
+    const std::int64_t columns = shape.empty() ? 1 : shape.back();
+    for (const std::uint32_t of : rows.of_row) g.of_cell.insert(g.of_cell.end(), static_cast<std::size_t>(columns), of);
+    list.push_back(std::move(g));
+  }
+  return list;
+}
+
 Judgement structured(const Observation& seen) {
   const Tolerance tolerance = tolerance_for(seen.trial.part.cases[0].dtype);
   for (const CallSeen& call : seen.calls) {
@@ -22,17 +51,20 @@ Judgement structured(const Observation& seen) {
     for (std::size_t i = 0; i < call.outputs.size(); ++i) {
       const OutputSeen& out = call.outputs[i];
       if (out.actual.size() == 0) continue;
-      for (const GroupSpec& group : seen.slot->groups) {
-        const Extents& shape = out.actual.view().shape;
-        if (group.dim && *group.dim >= shape.size()) continue;
-        const Grouping grouping = group.dim ? group_dim(group.name, shape, *group.dim) : group_rows(shape);
+      const Expected& expected = call.reference->outputs[i];
+      const Comparator mode = seen.slot->comparing(call.c);
+      if (grades_selections(mode.mode)) {
+        if (auto found = structured_selection(seen, call, out, expected)) return *found;
+        continue;
+      }
+      for (const Grouping& grouping : groupings_of(*seen.slot, out.actual.view().shape, expected)) {
         StructureInput input;
         input.actual = out.actual.view();
-        input.expected = call.reference->outputs[i].expected.view();
-        input.magnitude = call.reference->outputs[i].magnitude.view();
+        input.expected = expected.expected.view();
+        input.magnitude = expected.magnitude.view();
         input.output = out.actual.view().dtype;
         input.tolerance = tolerance;
-        input.floor = seen.slot->comparator.floor;
+        input.floor = mode.mode == Mode::cosine ? 0.0 : mode.floor;
         const StructureReport report = test_groups(grouping, input);
         if (report.passed) continue;
         Judgement j = fail(Reason::structured, out.spec->name + ": " + report.reason, call.label);
@@ -47,7 +79,8 @@ Judgement structured(const Observation& seen) {
 
 Judgement bound(const Observation& seen) {
   for (const CallSeen& call : seen.calls) {
-    if (!call.reference) continue;
+    const Mode mode = seen.slot->comparing(call.c).mode;
+    if (!call.reference || grades_selections(mode) || mode == Mode::cosine) continue;
     for (std::size_t i = 0; i < call.outputs.size(); ++i) {
       const OutputSeen& out = call.outputs[i];
       if (out.actual.size() == 0) continue;
@@ -80,8 +113,11 @@ Judgement finite(const Observation& seen) {
       const TensorView& v = out.actual.view();
       if (!is_float(v.dtype)) continue;
       any = any || v.size() > 0;
+      // A score sheet says "invisible" with -inf.
+      const bool sheet = seen.slot->comparing(call.c).mode == Mode::topk_scores;
       for (std::int64_t i = 0; i < v.size(); ++i)
-        if (const double value = value_at(v.data, v.dtype, i); !std::isfinite(value)) {
+        if (const double value = value_at(v.data, v.dtype, i);
+            !std::isfinite(value) && !(sheet && value == -std::numeric_limits<double>::infinity())) {
           Judgement j = fail(Reason::not_finite,
                              out.spec->name + describe_index(v.shape, i) + " is " + (std::isnan(value) ? "NaN" : "infinite") +
                                  " although every input is finite",

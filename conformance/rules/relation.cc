@@ -1,5 +1,6 @@
 // relation.*: metamorphic properties, without a tolerance to hide in where the variant is deterministic.
 #include "conformance/rules/judging.hpp"
+#include "harness/tensor/cells.hpp"
 
 namespace assay {
 namespace {
@@ -16,6 +17,16 @@ bool row_output(const RelationSpec& relation, const OutputSeen& out) {
   return false;
 }
 
+// How often an output repeats all its rows: the extents before the rows' own.
+std::int64_t outer_of(const RelationSpec& relation, const OutputSeen& out) {
+  const auto& extents = out.spec->extents;
+  const Extents& shape = out.actual.view().shape;
+  std::int64_t outer = 1;
+  for (std::size_t d = 0; d < extents.size() && shape.size() == extents.size() && extents[d] != relation.dim; ++d)
+    outer *= shape[d];
+  return outer;
+}
+
 // Compares the rows that a call shares with the base call.
 std::optional<Judgement> shared_rows_differ(const Observation& seen, const CallSeen& call, Reason reason) {
   const RelationSpec& relation = *row_relation(seen);
@@ -30,8 +41,9 @@ std::optional<Judgement> shared_rows_differ(const Observation& seen, const CallS
   for (std::size_t i = 0; i < call.outputs.size(); ++i) {
     if (!row_output(relation, call.outputs[i])) continue;
     OutputSeen part = call.outputs[i];
-    part.actual = judging::rows_of(part.actual, static_cast<std::int64_t>(call.rows.size()), here);
-    const Tensor same = judging::rows_of(base.outputs[i].actual, base_rows, there);
+    const std::int64_t outer = outer_of(relation, part);
+    part.actual = judging::rows_of(part.actual, outer, static_cast<std::int64_t>(call.rows.size()), here);
+    const Tensor same = judging::rows_of(base.outputs[i].actual, outer, base_rows, there);
     if (auto found = judging::differ(seen, part, same, reason, call.label)) return found;
   }
   return std::nullopt;
@@ -44,6 +56,39 @@ Judgement over_calls(const Observation& seen, const char* prefix, Reason reason)
     if (call.rows.empty() || call.label.rfind(prefix, 0) != 0) continue;
     any = true;
     if (auto found = shared_rows_differ(seen, call, reason)) return *found;
+    if (auto found = judging::mismatch(seen, call, reason)) return *found;
+  }
+  return any ? pass(judging::informative(seen)) : not_applicable();
+}
+
+// The output as it should be after a known change: multiplied where the maths is homogeneous.
+Tensor multiplied(const Tensor& tensor, double factor) {
+  Tensor product(tensor.view().shape, tensor.view().dtype);
+  const TensorView& v = tensor.view();
+  for (std::int64_t i = 0; i < v.size(); ++i)
+    store_value(product.view().data, v.dtype, i, factor * value_at(v.data, v.dtype, i));
+  return product;
+}
+
+Judgement changed(const Observation& seen, std::string_view rule, Reason reason) {
+  bool any = false;
+  const CallSeen& base = seen.calls.front();
+  for (const CallSeen& call : seen.calls) {
+    if (!call.relation || call.relation->rule != rule) continue;
+    any = true;
+    Observation within = {};  // what differ() asks of an observation
+    within.slot = seen.slot;
+    within.variant = seen.variant;
+    if (!call.relation->exact) within.variant.flags &= ~static_cast<std::uint32_t>(ASSAY_DETERMINISTIC);
+    within.trial = seen.trial;
+    for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+      const Tensor due = call.relation->factor == 1.0 ? base.outputs[i].actual
+                                                      : multiplied(base.outputs[i].actual, call.relation->factor);
+      if (auto found = judging::differ(within, call.outputs[i], due, reason, call.label)) {
+        found->text = call.relation->name + ": " + found->text;
+        return *found;
+      }
+    }
     if (auto found = judging::mismatch(seen, call, reason)) return *found;
   }
   return any ? pass(judging::informative(seen)) : not_applicable();
@@ -76,6 +121,28 @@ const RuleRow rows[] = {
              .how = "the base call's rows in two calls; bitwise where deterministic",
              .drives = {Drive::variation},
              .judge = [](const Observation& seen) { return over_calls(seen, "split", Reason::split_differs); }}},
+    RuleRow{{.id = "relation.page_permutation",
+             .sentence = "Moving physical cache pages, with the table remapped, changes nothing.",
+             .how = "the same logical values at other places of the pool; bitwise where deterministic",
+             .drives = {Drive::variation},
+             .kinds = {Kind::block},
+             .judge =
+                 [](const Observation& seen) {
+                   return changed(seen, "relation.page_permutation", Reason::page_dependence);
+                 }}},
+    RuleRow{{.id = "relation.index_order",
+             .sentence = "The order of selected blocks, of a token's experts, of heads that are summed does not matter.",
+             .how = "indices and what belongs to them in another order, within the comparator",
+             .drives = {Drive::variation},
+             .kinds = {Kind::block, Kind::collective},
+             .judge =
+                 [](const Observation& seen) { return changed(seen, "relation.index_order", Reason::index_order); }}},
+    RuleRow{{.id = "relation.linearity",
+             .sentence = "Outputs scale with what they are linear in: values, routing weights, queries of a score.",
+             .how = "one input doubled, the output against twice the base call's",
+             .drives = {Drive::variation},
+             .kinds = {Kind::block, Kind::collective},
+             .judge = [](const Observation& seen) { return changed(seen, "relation.linearity", Reason::not_linear); }}},
 };
 
 }  // namespace

@@ -17,7 +17,8 @@ using nlohmann::json;
 
 constexpr std::array<std::string_view, kDrives> kDriveNames{
     "eager",         "two_poisons",  "relocated",  "guard_pages",    "garbage",            "variation", "repeat_under_load",
-    "late_producer", "held_stream",  "two_streams", "capture_replay", "interleaved_graphs", "regrow",    "many_replays"};
+    "late_producer", "held_stream",  "two_streams", "capture_replay", "interleaved_graphs", "regrow",    "many_replays",
+    "prepared"};
 
 [[noreturn]] void refuse(const std::string& why) { throw std::invalid_argument(why); }
 
@@ -78,9 +79,11 @@ json to_json(const Case& c) {
   json layouts = json::object(), scalars = json::object();
   for (const auto& [name, l] : c.layouts) layouts[name] = {{"pad", l.pad}, {"offset", l.offset}};
   for (const auto& [name, v] : c.scalars) scalars[name] = v;
-  return {{"slot", c.slot},       {"dtype", name_of(c.dtype)}, {"dims", c.dims},   {"knobs", c.knobs},
+  json j = {{"slot", c.slot},       {"dtype", name_of(c.dtype)}, {"dims", c.dims},   {"knobs", c.knobs},
           {"layouts", layouts},   {"scalars", scalars},        {"recipe", c.recipe}, {"seed", c.seed},
           {"early", c.early},     {"block_seed", c.block_seed}, {"far", c.far}};
+  if (c.padded) j["padded"] = true;
+  return j;
 }
 
 Case case_from_json(const json& j) {
@@ -113,6 +116,7 @@ Case case_from_json(const json& j) {
   c.early = read<bool>(j, "early");
   c.block_seed = read<std::uint64_t>(j, "block_seed");
   c.far = read<bool>(j, "far");
+  c.padded = j.contains("padded") && read<bool>(j, "padded");
   return c;
 }
 
@@ -129,6 +133,7 @@ std::string describe(const Case& c) {
     if (l.offset) text += " " + name + ".offset=" + std::to_string(l.offset) + "B";
   }
   if (c.far) text += " far rows";
+  if (c.padded) text += " padded outputs";
   text += c.early ? " early" : " late";
   if (c.block_seed) text += " blocks=" + std::to_string(c.block_seed);
   return text + " seed=" + std::to_string(c.seed);

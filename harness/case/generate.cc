@@ -40,25 +40,7 @@ std::int64_t draw_dim(const DimSpec& dim, int size, Draw& draw) {
   return std::clamp(value, dim.min, dim.max);
 }
 
-double work_of(const SlotSpec& slot, const Case& c) {
-  return slot.work ? slot.work(c) : static_cast<double>(slot.output_cells(c));
-}
-
-// Halves the widest dim until the case is within the limits; dims stay at their minimum, and at those of `least`.
-void fit(const SlotSpec& slot, Case& c, const TierLimits& limits, const Case* least = nullptr) {
-  const auto floor_of = [&](const DimSpec& d) { return least ? std::max(d.min, least->dims.at(d.name)) : d.min; };
-  for (int round = 0; round < 400; ++round) {
-    if (slot.output_cells(c) <= limits.output_cells && work_of(slot, c) <= limits.reference_work) return;
-    const DimSpec* widest = nullptr;
-    for (const DimSpec& d : slot.dims)
-      if (c.dims[d.name] > std::max<std::int64_t>(floor_of(d), 1) &&
-          (!widest || c.dims[d.name] > c.dims[widest->name]))
-        widest = &d;
-    if (!widest) return;
-    c.dims[widest->name] = std::max(floor_of(*widest), c.dims[widest->name] / 2);
-    repair(slot, c);
-  }
-}
+constexpr std::int64_t kPaddedBytes = 16;  // of the one padded case that contiguous outputs get (spec/slots.md 2.3)
 
 std::int64_t elements_in(std::int64_t bytes, DType dtype) {
   return std::max<std::int64_t>(1, bytes / static_cast<std::int64_t>(size_of(dtype)));
@@ -66,17 +48,23 @@ std::int64_t elements_in(std::int64_t bytes, DType dtype) {
 
 }  // namespace
 
+double work_of(const SlotSpec& slot, const Case& c) {
+  return slot.work ? slot.work(c) : static_cast<double>(slot.output_cells(c));
+}
+
 TierLimits limits_of(Tier tier) noexcept {
   switch (tier) {
-    case Tier::quick: return {1 << 16, 1 << 22, 96};
-    case Tier::full: return {1 << 18, 1 << 25, 512};
-    case Tier::gate: return {1 << 18, 1 << 25, 512};
+    case Tier::quick: return {1 << 16, 1 << 22, 2 << 20, 96};
+    case Tier::full: return {1 << 18, 1 << 25, 16 << 20, 512};
+    case Tier::gate: return {1 << 18, 1 << 25, 16 << 20, 512};
   }
   return {};
 }
 
 void repair(const SlotSpec& slot, Case& c) {
   c.slot = slot.id;
+  const auto contiguous = [](const ArgumentSpec& a) { return a.kind == 'o' && !a.strided; };
+  c.padded = c.padded && std::any_of(slot.arguments.begin(), slot.arguments.end(), contiguous);
   std::map<std::string, std::int64_t> dims;
   for (const DimSpec& d : slot.dims) {
     const auto given = c.dims.find(d.name);
@@ -95,7 +83,7 @@ void repair(const SlotSpec& slot, Case& c) {
     c.recipe = slot.recipes.front().name;
   std::map<std::string, double> scalars;
   for (const ArgumentSpec& a : slot.arguments)
-    if (!a.choices.empty()) {
+    if (a.choices.size() > 1) {
       const auto given = c.scalars.find(a.name);
       scalars[a.name] = given == c.scalars.end() ? a.choices.front() : given->second;
     }
@@ -109,19 +97,40 @@ void repair(const SlotSpec& slot, Case& c) {
     c.far = false;
   if (c.far)
     if (const auto lead = c.knobs.find("lead"); lead != c.knobs.end()) lead->second = "2d";
+  if (c.padded)
+    for (const ArgumentSpec& a : slot.arguments)
+      if (contiguous(a)) c.layouts[a.name].pad = elements_in(kPaddedBytes, slot.dtype(a, c));
   std::map<std::string, ArgumentLayout> layouts;
   for (const ArgumentSpec& a : slot.arguments) {
     const auto given = c.layouts.find(a.name);
     if (given == c.layouts.end() || (a.kind != 'i' && a.kind != 'o')) continue;
     ArgumentLayout l = given->second;
-    const bool padded = a.strided && slot.shape(a, c).size() >= 2 && !c.far;
-    const std::int64_t step = elements_in(a.stride_bytes, slot.dtype(a, c));
+    const bool forced = c.padded && a.kind == 'o' && !a.strided;
+    const bool padded = (a.strided || forced) && slot.shape(a, c).size() >= 2 && !c.far;
+    const std::int64_t step = elements_in(forced ? kPaddedBytes : a.stride_bytes, slot.dtype(a, c));
     l.pad = padded ? l.pad / step * step : 0;
     l.offset = l.offset / a.alignment * a.alignment;
     if (a.alignment < 256) l.offset = l.offset / (2 * a.alignment) * (2 * a.alignment);  // keeps the adverse alignment
     if (!(l == ArgumentLayout{})) layouts[a.name] = l;
   }
   c.layouts = std::move(layouts);
+}
+
+void fit(const SlotSpec& slot, Case& c, const TierLimits& limits, const Case* least) {
+  const auto floor_of = [&](const DimSpec& d) { return least ? std::max(d.min, least->dims.at(d.name)) : d.min; };
+  for (int round = 0; round < 400; ++round) {
+    if (slot.output_cells(c) <= limits.output_cells && work_of(slot, c) <= limits.reference_work &&
+        slot.input_bytes(c) <= limits.input_bytes)
+      return;
+    const DimSpec* widest = nullptr;
+    for (const DimSpec& d : slot.dims)
+      if (c.dims[d.name] > std::max<std::int64_t>(floor_of(d), 1) &&
+          (!widest || c.dims[d.name] > c.dims[widest->name]))
+        widest = &d;
+    if (!widest) return;
+    c.dims[widest->name] = std::max(floor_of(*widest), c.dims[widest->name] / 2);
+    repair(slot, c);
+  }
 }
 
 Case pinned_case(const SlotSpec& slot, const PinSpec& pin, DType dtype, std::uint64_t seed) {
@@ -171,6 +180,12 @@ std::vector<Case> pins_of(const SlotSpec& slot, DType dtype, Tier tier, std::uin
   }
   if (tier == Tier::quick) return pins;
   const std::size_t catalogue = pins.size();
+  if (!pins.empty()) {
+    Case padded = pins.front();
+    padded.padded = true;
+    repair(slot, padded);
+    if (padded.padded) pins.push_back(std::move(padded));
+  }
   for (std::size_t i = 0; i < catalogue; ++i)
     for (std::uint64_t jitter = 1; jitter <= kJitters; ++jitter) {
       Case moved = jittered(slot, pins[i], derive_key(seed, "jitter", i, jitter));
@@ -248,8 +263,8 @@ double measure(const SlotSpec& slot, const Case& c) {
     m += (l.pad ? 2 + std::log2(1.0 + static_cast<double>(l.pad)) : 0) +
          (l.offset ? 2 + std::log2(1.0 + static_cast<double>(l.offset)) : 0);
   for (const ArgumentSpec& a : slot.arguments)
-    if (!a.choices.empty() && c.scalars.at(a.name) != a.choices.front()) m += 4;
-  return m + (c.early ? 1 : 0) + (c.block_seed ? 1 : 0) + (c.far ? 64 : 0);
+    if (a.choices.size() > 1 && c.scalars.at(a.name) != a.choices.front()) m += 4;
+  return m + (c.early ? 1 : 0) + (c.block_seed ? 1 : 0) + (c.far ? 64 : 0) + (c.padded ? 64 : 0);
 }
 
 std::vector<Case> moves(const SlotSpec& slot, const Case& c) {
@@ -278,7 +293,7 @@ std::vector<Case> moves(const SlotSpec& slot, const Case& c) {
   for (const KnobSpec& k : slot.knobs)
     if (c.knobs.at(k.name) != k.values.front()) with([&](Case& s) { s.knobs[k.name] = k.values.front(); });
   for (const ArgumentSpec& a : slot.arguments)
-    if (!a.choices.empty()) with([&](Case& s) { s.scalars[a.name] = a.choices.front(); });
+    if (a.choices.size() > 1) with([&](Case& s) { s.scalars[a.name] = a.choices.front(); });
   if (c.early) with([](Case& s) { s.early = false; });
   if (c.block_seed) with([](Case& s) { s.block_seed = 0; });
   if (c.far) with([](Case& s) { s.far = false; });

@@ -16,9 +16,16 @@ namespace assay {
 struct TierLimits {
   std::int64_t output_cells;     // most cells of one output of a drawn case
   double reference_work;         // most reference multiply-adds of a drawn case
+  std::uint64_t input_bytes;     // most bytes of all inputs of a drawn case
   int cases;                     // drawn and pinned cases per slot and dtype
 };
 [[nodiscard]] TierLimits limits_of(Tier) noexcept;
+
+// Reference multiply-adds of a case; cells of its outputs where the slot does not say.
+[[nodiscard]] double work_of(const SlotSpec&, const Case&);
+
+// Halves the widest dims until the case is within the limits; dims stay at their minimum, and at those of `least`.
+void fit(const SlotSpec&, Case&, const TierLimits&, const Case* least = nullptr);
 
 // Makes the case legal: dims in range, the slot's own repair, layouts that its policies allow, no unknown names.
 void repair(const SlotSpec&, Case&);

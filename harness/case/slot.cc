@@ -7,6 +7,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "harness/tensor/philox.hpp"
+
 namespace assay {
 namespace {
 
@@ -15,8 +17,8 @@ std::vector<const SlotSpec*>& registry() {
   return *slots;
 }
 
-// "rows", "3", "2*d": a dim, a number, a number of dims.
-std::int64_t evaluate(const std::string& extent, const Case& c) {
+// "rows", "3", "2*d": a dim or a size that follows from dims, a number, a number of either.
+std::int64_t evaluate(const SlotParts& slot, const std::string& extent, const Case& c) {
   std::int64_t factor = 1;
   std::string_view rest = extent;
   if (!rest.empty() && rest.front() >= '0' && rest.front() <= '9') {
@@ -27,6 +29,7 @@ std::int64_t evaluate(const std::string& extent, const Case& c) {
     if (rest.front() != '*') throw std::invalid_argument("bad extent " + extent);
     rest.remove_prefix(1);
   }
+  if (const auto size = slot.sizes.find(std::string(rest)); size != slot.sizes.end()) return factor * size->second(c);
   return factor * c[rest];
 }
 
@@ -52,6 +55,13 @@ Argument<'i'> in(std::string name, std::vector<std::string> extents) {
   a.spec.kind = 'i';
   a.spec.name = std::move(name);
   a.spec.extents = std::move(extents);
+  return a;
+}
+Argument<'p'> prepared(std::string name) {
+  Argument<'p'> a;
+  a.spec.kind = 'p';
+  a.spec.name = std::move(name);
+  a.spec.dynamic = false;
   return a;
 }
 Argument<'o'> out(std::string name, std::vector<std::string> extents) {
@@ -81,7 +91,7 @@ Argument<'w'> i32(std::string name, std::vector<double> choices) { return scalar
 
 Extents SlotSpec::shape(const ArgumentSpec& a, const Case& c) const {
   Extents shape;
-  for (const std::string& e : a.extents) shape.push_back(evaluate(e, c));
+  for (const std::string& e : a.extents) shape.push_back(evaluate(*this, e, c));
   // The lead knob spreads the leading extent over another rank; only tensors that are row-shaped have it.
   const auto lead = c.knobs.find("lead");
   if (lead == c.knobs.end() || shape.size() < 2) return shape;
@@ -109,6 +119,31 @@ const ArgumentSpec& SlotSpec::argument(std::string_view name) const {
   throw std::out_of_range("the slot " + id + " has no argument " + std::string(name));
 }
 
+std::uint64_t base_key(const Case& c, std::string_view argument) { return derive_key(c.seed, argument, 0); }
+
+std::uint64_t SlotSpec::input_bytes(const Case& c) const {
+  std::uint64_t bytes = 0;
+  for (const ArgumentSpec* a : tensors(c))
+    if (a->kind == 'i') bytes += static_cast<std::uint64_t>(element_count(shape(*a, c))) * size_of(dtype(*a, c));
+  return bytes;
+}
+
+double SlotSpec::scalar(const ArgumentSpec& a, const Case& c) const {
+  const auto chosen = c.scalars.find(a.name);
+  return (chosen == c.scalars.end() ? a.choices.front() : chosen->second) * (a.unit ? a.unit(c) : 1.0);
+}
+
+Comparator SlotSpec::comparing(const Case& c) const { return comparator_by_case ? comparator_by_case(c) : comparator; }
+
+std::vector<const ArgumentSpec*> SlotSpec::tensors(const Case& c) const {
+  std::vector<const ArgumentSpec*> list;
+  for (const ArgumentSpec& a : arguments)
+    if (a.kind == 'i' || a.kind == 'o') list.push_back(&a);
+  for (const ArgumentSpec& w : weights)
+    if (!w.present || w.present(c)) list.push_back(&w);
+  return list;
+}
+
 std::int64_t SlotSpec::output_cells(const Case& c) const {
   std::int64_t most = 0;
   for (const ArgumentSpec& a : arguments)
@@ -125,11 +160,18 @@ SlotRow::SlotRow(SlotSpec spec) {
     if (!names.insert(a.name).second) contradiction(spec.id, "two arguments are called " + a.name);
     has_output = has_output || a.kind == 'o';
     has_dynamic = has_dynamic || (a.kind == 'i' && a.dynamic);
+    if (a.kind == 'i' && a.dtype && !is_float(*a.dtype) && !a.fill)
+      contradiction(spec.id, "the integers of " + a.name + " have no fill");
+    if (a.kind == 'p' && (spec.weights.empty() || !spec.weight_facts))
+      contradiction(spec.id, "it has a prepared argument and no weights to prepare");
     if ((a.kind == 'd' || a.kind == 'l' || a.kind == 'w') && a.choices.empty())
       contradiction(spec.id, "the scalar " + a.name + " has no values");
     if (a.alignment <= 0 || (a.alignment & (a.alignment - 1)))
       contradiction(spec.id, "the alignment of " + a.name + " is not a power of two");
   }
+  for (const ArgumentSpec& w : spec.weights)
+    if (!names.insert(w.name).second || weight_place(w.name) < 0)
+      contradiction(spec.id, "the weight " + w.name + " is no member of assay_moe_weights, or is there twice");
   if (!has_output) contradiction(spec.id, "it has no output");
   if (!has_dynamic) contradiction(spec.id, "it has no dynamic input");
   if (spec.recipes.empty() || spec.dims.empty()) contradiction(spec.id, "it has no recipes or no dims");
@@ -142,6 +184,15 @@ SlotRow::SlotRow(SlotSpec spec) {
   slots.insert(std::upper_bound(slots.begin(), slots.end(), owned,
                                 [](const SlotSpec* a, const SlotSpec* b) { return a->id < b->id; }),
                owned);
+}
+
+int weight_place(std::string_view name) noexcept {
+  static constexpr std::pair<std::string_view, int> places[] = {
+      {"w13", 0}, {"w13_weight", 0}, {"w2", 1}, {"w2_weight", 1}, {"w13_weight_scale", 2}, {"w2_weight_scale", 3},
+      {"g1_alphas", 4}, {"g2_alphas", 5}, {"w13_input_scale_quant", 6}, {"w2_input_scale_quant", 7}};
+  for (const auto& [known, place] : places)
+    if (known == name) return place;
+  return -1;
 }
 
 const std::vector<const SlotSpec*>& slot_catalogue() { return registry(); }

@@ -108,19 +108,6 @@ Comparison case_fault(CaseFault fault, std::string reason) {
   return result;
 }
 
-// The first `count` columns by score: larger first, equal ones by lower index.
-Blocks best_columns(std::span<const double> row, std::int64_t count) {
-  Blocks order(row.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
-  const auto better = [&](std::int64_t x, std::int64_t y) {
-    const double sx = row[static_cast<std::size_t>(x)], sy = row[static_cast<std::size_t>(y)];
-    return sx != sy ? sx > sy : x < y;
-  };
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), better);
-  order.resize(static_cast<std::size_t>(count));
-  return order;
-}
-
 // Overlaps of the rows of a sheet that have a visible block. Both sheets are free of NaN and +inf.
 Overlaps sheet_overlaps(std::int64_t k, std::int64_t cols, std::span<const double> a, std::span<const double> e) {
   Overlaps overlaps;
@@ -194,6 +181,18 @@ bool scores_are_finite(const Selection& selection) {
 }
 
 }  // namespace
+
+Blocks best_columns(std::span<const double> row, std::int64_t count) {
+  Blocks order(row.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+  const auto better = [&](std::int64_t x, std::int64_t y) {
+    const double sx = row[static_cast<std::size_t>(x)], sy = row[static_cast<std::size_t>(y)];
+    return sx != sy ? sx > sy : x < y;
+  };
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), order.end(), better);
+  order.resize(static_cast<std::size_t>(count));
+  return order;
+}
 
 Comparison compare_scores(const Comparator& mode, const Extents& shape, std::span<const double> actual,
                           std::span<const double> expected) {

@@ -11,24 +11,20 @@
 #include <span>
 #include <vector>
 
+#include "assay/reference.hpp"
 #include "assay/tensor.hpp"
 #include "harness/compare/comparators.hpp"
 
 namespace assay {
-
-// What the reference knows of an index output of shape (..., topk), one row for each leading index.
-struct Selection {
-  std::int64_t width = 0;                         // scores a row
-  std::vector<double> scores;                     // rows * width; the first visible[row] of a row count
-  std::vector<std::int64_t> visible;              // visible blocks of a row
-  std::vector<std::vector<std::int32_t>> forced;  // a row's forced blocks, without repeats, fewer than topk + 1
-};
 
 // `floor` is the slot's 0.90; 64 rows and more that have something to choose raise it to 1 - 0.8/topk. `actual` is
 // int32 or int64.
 [[nodiscard]] Comparison compare_indices(double floor, const TensorView& actual, const Selection&);
 // The forced set followed by the lowest visible indices.
 [[nodiscard]] NullCheck null_check_indices(double floor, const Extents& shape, const Selection&);
+
+// The first `count` columns by score: larger first, equal ones by lower index.
+[[nodiscard]] std::vector<std::int64_t> best_columns(std::span<const double> row, std::int64_t count);
 
 // Score sheets; called through compare() and null_check(). Values are row-major.
 [[nodiscard]] Comparison compare_scores(const Comparator&, const Extents& shape, std::span<const double> actual,

@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-constexpr std::uint64_t kFencedChunks = 8;
+constexpr std::uint64_t kFencedChunks = 24;  // two sides of eleven inputs and weights
 constexpr std::uint64_t kLeastArena = 8u << 20, kLeastFenced = 256u << 10;
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }

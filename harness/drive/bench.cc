@@ -1,10 +1,12 @@
 #include "harness/drive/bench.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
 #include "harness/drive/bench_state.hpp"
+#include "harness/drive/drives.hpp"
 #include "harness/tensor/philox.hpp"
 
 namespace assay {
@@ -12,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kMayRepeatCells = 4096;  // above, draws that depend on their key do not repeat
 constexpr std::size_t kHistoryParts = 512;
+constexpr double kSpoiled = 3e4;                // finite in every float dtype, far over any value of a recipe
 std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
 
 LayoutRequest request_of(const SlotSpec& slot, const ArgumentSpec& a, const Case& c) {
@@ -62,15 +65,20 @@ void Bench::use(const SlotSpec& slot, const VariantInfo& variant) {
 void Bench::begin_trial(Observation& seen) {
   State& s = *state_;
   s.bindings.clear();
+  s.next_token = 0;
   s.arenas.begin_trial();
   s.seen = &seen;
   // Room for every set of buffers that a drive makes of its cases, before anything holds an offset.
-  std::uint64_t need[2] = {1u << 16, 1u << 16};
+  std::uint64_t need[2] = {1u << 16, 1u << 16}, most = kMostBindings;
+  if (seen.trial.part.drive == Drive::variation) {
+    most += slot_->relations.size();
+    for (const ArgumentSpec& a : slot_->arguments) most += a.choices.size() > 1 ? 2 : 0;
+  }
   for (const Case& c : seen.trial.part.cases)
-    for (const ArgumentSpec& a : slot_->arguments) {
-      if (a.kind != 'i' && a.kind != 'o') continue;
-      const Box box = lay_out(request_of(*slot_, a, c));
-      need[a.kind == 'o'] += kMostBindings * (round_up(box.region_bytes, region_alignment) + 9 * region_alignment);
+    for (const ArgumentSpec* a : slot_->tensors(c)) {
+      const Box box = lay_out(request_of(*slot_, *a, c));
+      const std::uint64_t bindings = is_huge(*slot_, c) ? kMostHugeBindings : most;
+      need[a->kind == 'o'] += bindings * (round_up(box.region_bytes, region_alignment) + 9 * region_alignment);
     }
   s.arenas.reserve(need[0], need[1]);
   s.begin(*slot_, variant_.index);
@@ -84,13 +92,15 @@ Binding& Bench::bind(const Case& c, Placement placement, std::uint64_t salt) {
   Binding& b = s.bindings.emplace_back();
   b.c = c;
   std::vector<std::size_t> order;
-  for (const ArgumentSpec& a : slot_->arguments) {
-    if (a.kind != 'i' && a.kind != 'o') continue;
+  b.token = s.next_token++;
+  const ArgumentSpec* first_weight = slot_->weights.data();
+  for (const ArgumentSpec* a : slot_->tensors(c)) {
     Placed p;
-    p.spec = &a;
-    p.dtype = slot_->dtype(a, c);
-    p.shape = slot_->shape(a, c);
-    p.guard = a.kind == 'o' ? Guard::canary : input_guard(p.dtype);
+    p.spec = a;
+    p.dtype = slot_->dtype(*a, c);
+    p.shape = slot_->shape(*a, c);
+    p.guard = a->kind == 'o' ? Guard::canary : input_guard(p.dtype);
+    p.weight = a >= first_weight && a < first_weight + slot_->weights.size();
     order.push_back(b.tensors.size());
     b.tensors.push_back(std::move(p));
   }
@@ -156,12 +166,19 @@ void Bench::set_version(Binding& b, std::size_t index, std::uint64_t version) {
   const ArgumentSpec& a = *p.spec;
   b.versions[index] = version;
   Tensor values(p.shape, p.dtype);
-  if (a.index_fill) {
-    a.index_fill(b.c, derive_key(b.c.seed, a.name, version), static_cast<std::int32_t*>(values.view().data),
-                 values.size());
+  if (a.fill && a.fill(b.c, derive_key(b.c.seed, a.name, version), values.view())) {
+    // Few cells may meet their base values again: another draw, then.
+    if (version != 0 && a.dynamic && values.size() > 0 && values.size() <= kMayRepeatCells) {
+      Tensor base(p.shape, p.dtype);
+      a.fill(b.c, base_key(b.c, a.name), base.view());
+      const std::size_t bytes = static_cast<std::size_t>(values.size()) * size_of(p.dtype);
+      for (std::uint64_t draw = 1; draw < 16 && std::memcmp(base.view().data, values.view().data, bytes) == 0; ++draw)
+        a.fill(b.c, derive_key(b.c.seed, a.name, version, draw), values.view());
+    }
     p.values = std::move(values);
     return;
   }
+  if (!is_float(p.dtype)) throw std::logic_error("the integers of " + a.name + " were not filled");
   const RecipeSpec* recipe = &slot_->recipes.front();
   if (!a.plain_values)
     for (const RecipeSpec& r : slot_->recipes)
@@ -196,23 +213,99 @@ void Bench::set_values(Binding& b, std::size_t index, Tensor values) {
   b.versions[index] = kValuesByHand;
 }
 
-void Bench::push_pieces(Binding& b, bool outputs, std::optional<Guard> guard, std::uint32_t stream) {
-  State& s = *state_;
+bool Bench::spoil_excluded(Binding& b, bool nan) {
+  const ReferenceCall call = reference_call(b);
+  bool any = false;
   for (Placed& p : b.tensors) {
-    if ((p.spec->kind == 'o') != outputs) continue;
-    for (std::size_t i = 0; i < p.pieces.size(); ++i) {
-      Piece& piece = p.pieces[i];
-      // Outputs are poisoned alike before most calls, and inputs pushed again unchanged: painted once.
-      const std::uint64_t from = outputs ? p.poison : b.versions[&p - b.tensors.data()];
-      const std::uint64_t key = derive_key(from, "image", static_cast<std::uint64_t>(guard.value_or(p.guard)));
-      if (!piece.image || piece.image_key != key || from == kValuesByHand) piece.image = paint_image(p, piece, guard);
-      piece.image_key = key;
-      const auto [place, fresh] = s.shelved.try_emplace(piece.image.get(), s.up_bytes);
-      s.script.copy(stream, region_of(p, i), {kShelf, 0, place->second, piece.box.region_bytes});
-      if (!fresh) continue;
-      s.uploads.emplace_back(piece.image, s.up_bytes);
-      s.up_bytes += round_up(piece.box.region_bytes, kShelfAlignment);
-    }
+    if (!p.spec->excluded) continue;
+    const auto ranges = p.spec->excluded(b.c, call);
+    if (ranges.empty()) continue;
+    any = true;
+    Tensor values(p.shape, p.dtype);
+    auto* cells = static_cast<std::byte*>(values.view().data);
+    const std::size_t size = size_of(p.dtype);
+    std::memcpy(cells, p.values.view().data, static_cast<std::size_t>(values.size()) * size);
+    for (const auto& [from, to] : ranges)
+      for (std::int64_t i = from; i < to; ++i) {
+        if (!is_float(p.dtype))
+          std::memset(cells + static_cast<std::size_t>(i) * size, nan ? 0xFF : 0x7E, size);
+        else
+          store_value(cells, p.dtype, i, nan ? std::nan("") : (i % 3 == 0 ? -kSpoiled : kSpoiled));
+      }
+    p.values = std::move(values);
+    for (Piece& piece : p.pieces) piece.image = nullptr;  // the version is the same, the bytes are not
+  }
+  return any;
+}
+
+// Weights are pushed and prepared once, before anything else of their binding.
+void Bench::prepare(Binding& b) {
+  State& s = *state_;
+  if (b.prepared || slot_->weights.empty()) return;
+  b.prepared = true;
+  s.script.label("prepare");
+  for (Placed& p : b.tensors)
+    if (p.weight)
+      for (std::size_t i = 0; i < p.pieces.size(); ++i) s.push_piece(b, p, i, std::nullopt, kMainStream);
+  s.script.simple(Op::sync, kMainStream);
+  PrepareSeen seen;
+  for (const Placed& p : b.tensors)
+    if (p.weight) seen.raw_bytes += p.values.size() * static_cast<std::int64_t>(size_of(p.dtype));
+  expect(s.script.prepare(b, kMainStream), [to = s.seen, seen](const ProgramResult& r) mutable {
+    seen.surroundings = r.surroundings;
+    seen.device_bytes = r.device_bytes;
+    seen.host_bytes = r.host_bytes;
+    to->prepares.push_back(seen);
+  });
+  s.script.simple(Op::sync_device, kMainStream);
+}
+
+void Bench::release(Binding& b) {
+  State& s = *state_;
+  if (!b.prepared || b.released) return;
+  b.released = true;
+  wait_for_pushes();
+  s.script.label("release");
+  s.script.release(b, kMainStream);
+}
+
+bool Bench::finish() {
+  State& s = *state_;
+  if (s.seen->fault || s.seen->failed_op) return false;
+  for (Binding& b : s.bindings) {
+    if (!b.prepared) continue;
+    wait_for_pushes();
+    State::Deferred& d = s.deferred.emplace_back();
+    for (Placed& p : b.tensors)
+      if (p.weight) s.read_back(d, p);
+    d.last_step = s.script.simple(Op::sync, kReadStream);
+    d.weights = true;
+    release(b);
+    if (s.script.steps() > static_cast<int>(kMaxSteps / 2) || s.up_bytes + s.down_bytes > kShelfFlush)
+      if (!flush()) return false;
+  }
+  return flush();
+}
+
+void Bench::State::push_piece(Binding& b, Placed& p, std::size_t i, std::optional<Guard> guard, std::uint32_t stream) {
+  Piece& piece = p.pieces[i];
+  // Outputs are poisoned alike before most calls, and inputs pushed again unchanged: painted once.
+  const std::uint64_t from = p.spec->kind == 'o' ? p.poison : b.versions[static_cast<std::size_t>(&p - b.tensors.data())];
+  const std::uint64_t key = derive_key(from, "image", static_cast<std::uint64_t>(guard.value_or(p.guard)));
+  if (!piece.image || piece.image_key != key || from == kValuesByHand) piece.image = paint_image(p, piece, guard);
+  piece.image_key = key;
+  const auto [place, fresh] = shelved.try_emplace(piece.image.get(), up_bytes);
+  script.copy(stream, region_of(p, i), {kShelf, 0, place->second, piece.box.region_bytes});
+  if (!fresh) return;
+  uploads.emplace_back(piece.image, up_bytes);
+  up_bytes += round_up(piece.box.region_bytes, kShelfAlignment);
+}
+
+void Bench::push_pieces(Binding& b, bool outputs, std::optional<Guard> guard, std::uint32_t stream) {
+  prepare(b);
+  for (Placed& p : b.tensors) {
+    if (p.weight || (p.spec->kind == 'o') != outputs) continue;
+    for (std::size_t i = 0; i < p.pieces.size(); ++i) state_->push_piece(b, p, i, guard, stream);
   }
 }
 
@@ -243,15 +336,13 @@ Script& Bench::script() {
 void Bench::label(std::string text) { state_->script.label(std::move(text)); }
 
 // Appends the copies that bring a tensor back; the stream is one that nothing else uses, so a held one does not matter.
-std::uint64_t Bench::State::read_back(Deferred& d, Placed& p, bool only_outputs) {
-  if (only_outputs && p.spec->kind != 'o') return 0;
+void Bench::State::read_back(Deferred& d, Placed& p) {
   for (std::size_t i = 0; i < p.pieces.size(); ++i) {
     const std::uint64_t bytes = p.pieces[i].box.region_bytes;
     down_steps.push_back(script.copy(kReadStream, {kShelf, 0, down_bytes, bytes}, region_of(p, i)));
     d.reads.push_back({p.pieces[i].image, &p, i, down_bytes});
     down_bytes += round_up(bytes, kShelfAlignment);
   }
-  return down_bytes;
 }
 
 bool Bench::collect(Binding& b, std::string label, CollectNotes notes) {
@@ -259,7 +350,8 @@ bool Bench::collect(Binding& b, std::string label, CollectNotes notes) {
   wait_for_pushes();
   State::Deferred& d = s.deferred.emplace_back();
   for (Placed& p : b.tensors) {
-    s.read_back(d, p, false);
+    if (p.weight) continue;
+    s.read_back(d, p);
     d.poisons.push_back(p.poison);
   }
   d.last_step = s.script.simple(Op::sync, kReadStream);
@@ -269,8 +361,8 @@ bool Bench::collect(Binding& b, std::string label, CollectNotes notes) {
   d.label = std::move(label);
   if (notes.reference) d.reference = reference(b, &d.informative);
   d.notes = std::move(notes);
-  const bool long_enough =
-      s.script.steps() > static_cast<int>(kMaxSteps / 2) || s.up_bytes + s.down_bytes > kShelfFlush;
+  const bool long_enough = s.script.steps() > static_cast<int>(kMaxSteps / 2) ||
+                           s.script.tensors() > kMaxTensors / 2 || s.up_bytes + s.down_bytes > kShelfFlush;
   return long_enough ? flush() : true;
 }
 
@@ -278,7 +370,8 @@ void Bench::probe(Binding& b, std::function<void(const std::string&)> say) {
   State& s = *state_;
   wait_for_pushes();
   State::Deferred& d = s.deferred.emplace_back();
-  for (Placed& p : b.tensors) s.read_back(d, p, true);
+  for (Placed& p : b.tensors)
+    if (p.spec->kind == 'o') s.read_back(d, p);
   d.last_step = s.script.simple(Op::sync, kReadStream);
   d.say = std::move(say);
 }
@@ -298,6 +391,8 @@ void Bench::State::begin(const SlotSpec& slot, std::uint32_t variant) {
   down_steps.clear();
   deferred.clear();
 }
+
+ReferenceCall Bench::reference_call(const Binding& b) const { return call_of(*slot_, b); }
 
 std::shared_ptr<const ReferenceResult> Bench::reference(const Binding& b, bool* informative) {
   return state_->references.of(*slot_, b, informative);

@@ -43,6 +43,7 @@ struct CollectNotes {
   bool bystander = false;               // belongs to an earlier call: kept apart
   std::string mutated = {}, changed_scalar = {};
   std::vector<std::int64_t> rows = {};
+  const RelationSpec* relation = nullptr;
 };
 
 class Bench {
@@ -64,6 +65,9 @@ class Bench {
   // where the argument is dynamic and has a cell.
   void set_version(Binding&, std::size_t tensor, std::uint64_t version);
   void set_values(Binding&, std::size_t tensor, Tensor values);
+  // Overwrites what the slot excludes (past lengths, unselected) with NaN or with large finite values; the reference
+  // stays what it is. False: nothing is excluded here.
+  bool spoil_excluded(Binding&, bool nan);
 
   // Appends copies of values and guards, or of canaries and poison, into lent memory, on stream 0 and to its end.
   void push_inputs(Binding&, std::optional<Guard> guard = std::nullopt);
@@ -77,6 +81,9 @@ class Bench {
   // Appends a read of outputs and inputs; the call appears in the observation after the flush. The streams that wrote
   // them have been synchronised. False: the program was long enough to be run, and failed.
   bool collect(Binding&, std::string label, CollectNotes notes = {});
+  // Appends the return of prepared weights, and the end of a trial: raw weights are read back, what is prepared returned.
+  void release(Binding&);
+  bool finish();
   // Appends a look at the outputs: `say` is given what changed against what was pushed, empty where nothing did.
   void probe(Binding&, std::function<void(const std::string&)> say);
   // Appends a step whose result is wanted after the flush.
@@ -87,6 +94,8 @@ class Bench {
   // Runs what was appended. False: a fault, or a step that was not ok; the observation says which.
   bool flush();
 
+  // What the reference of these values is given.
+  [[nodiscard]] ReferenceCall reference_call(const Binding&) const;
   [[nodiscard]] std::shared_ptr<const ReferenceResult> reference(const Binding&, bool* informative);
 
   // The worker: deadline, history, fresh ones.
@@ -100,6 +109,7 @@ class Bench {
  private:
   struct State;
   void wait_for_pushes();
+  void prepare(Binding&);
   void push_pieces(Binding&, bool outputs, std::optional<Guard>, std::uint32_t stream);
   std::unique_ptr<State> state_;
   const SlotSpec* slot_ = nullptr;

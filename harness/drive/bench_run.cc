@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "harness/case/generate.hpp"
 #include "harness/drive/bench_state.hpp"
 #include "harness/tensor/cells.hpp"
 
@@ -117,6 +118,20 @@ bool Bench::State::run(int deadline) {
   return true;
 }
 
+namespace {
+
+void compare_input(InputSeen& in, const Piece& piece, std::span<const std::byte> bytes,
+                   const std::vector<std::byte>& image) {
+  if (std::memcmp(bytes.data(), image.data(), bytes.size()) == 0) return;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] == image[i] || in.changed++ != 0) continue;
+    in.text = "byte " + std::to_string(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(piece.box.cell0_bytes)) +
+              " from cell 0 of " + in.spec->name;
+  }
+}
+
+}  // namespace
+
 void Bench::State::read_call(Deferred& d, const std::vector<std::byte>& shelf) {
   CallSeen call;
   call.label = d.label;
@@ -124,6 +139,7 @@ void Bench::State::read_call(Deferred& d, const std::vector<std::byte>& shelf) {
   call.reference = d.reference;
   call.informative = d.informative;
   call.rows = d.notes.rows;
+  call.relation = d.notes.relation;
   call.mutated = d.notes.mutated;
   call.changed_scalar = d.notes.changed_scalar;
   if (d.notes.call >= 0) {
@@ -158,14 +174,8 @@ void Bench::State::read_call(Deferred& d, const std::vector<std::byte>& shelf) {
         std::memcpy(static_cast<std::byte*>(out.actual.view().data) +
                         static_cast<std::size_t>(piece.first_cell) * size_of(p.dtype),
                     cells.view().data, static_cast<std::size_t>(cells.size()) * size_of(p.dtype));
-      } else if (std::memcmp(bytes.data(), read.image->data(), bytes.size()) != 0) {
-        for (std::size_t i = 0; i < bytes.size(); ++i) {
-          if (bytes[i] == (*read.image)[i]) continue;
-          if (in.changed++ == 0)
-            in.text = "byte " +
-                      std::to_string(static_cast<std::int64_t>(i) - static_cast<std::int64_t>(piece.box.cell0_bytes)) +
-                      " from cell 0 of " + p.spec->name;
-        }
+      } else {
+        compare_input(in, piece, bytes, *read.image);
       }
     }
     if (p.spec->kind == 'o')
@@ -199,6 +209,13 @@ void Bench::State::settle(int steps_done) {
         text = std::to_string(changed) + " bytes of " + read.placed->spec->name + " changed";
       }
       d.say(text);
+    } else if (d.weights) {
+      for (const Read& read : d.reads) {
+        InputSeen in;
+        in.spec = read.placed->spec;
+        compare_input(in, read.placed->pieces[read.piece], {shelf.data() + read.offset, read.image->size()}, *read.image);
+        seen->weights.push_back(std::move(in));
+      }
     } else {
       read_call(d, shelf);
     }
@@ -218,7 +235,8 @@ bool Bench::flush() {
     well = false;
   } else {
     std::int64_t cells = 0;
-    for (const Binding& b : s.bindings) cells = std::max(cells, slot_->output_cells(b.c));
+    for (const Binding& b : s.bindings)
+      cells = std::max({cells, slot_->output_cells(b.c), static_cast<std::int64_t>(work_of(*slot_, b.c) / 64)});
     s.upload();
     int done = static_cast<int>(s.program->step_count);
     {

@@ -21,6 +21,7 @@ namespace assay {
 inline constexpr std::uint32_t kMainStream = 0, kReadStream = 6;
 inline constexpr std::uint64_t kShelfAlignment = 256, kShelfFlush = 64u << 20;
 inline constexpr std::uint64_t kMostBindings = 4;  // sets of buffers that a drive makes of one case
+inline constexpr std::uint64_t kMostHugeBindings = 2;
 
 struct Bench::State {
   // What a collect or probe step will be made of once the program has run.
@@ -33,6 +34,7 @@ struct Bench::State {
   struct Deferred {
     int last_step = 0;  // valid where the program got past it
     std::vector<Read> reads;
+    bool weights = false;  // raw weights, read at the trial's end
     // A collected call.
     bool call = false;
     Case c;
@@ -57,6 +59,7 @@ struct Bench::State {
   std::map<std::uint32_t, bool> initialised;      // variants
   std::vector<TrialPart> history;
   std::deque<Binding> bindings;
+  std::uint64_t next_token = 0;
   bool shrinking = false;
   double slowest_ms = 0;
   std::uint64_t started = 0;
@@ -84,7 +87,8 @@ struct Bench::State {
   bool run(int deadline_ms);
   void settle(int steps_done);
   void read_call(Deferred&, const std::vector<std::byte>& shelf);
-  std::uint64_t read_back(Deferred&, Placed&, bool only_outputs);
+  void read_back(Deferred&, Placed&);
+  void push_piece(Binding&, Placed&, std::size_t piece, std::optional<Guard>, std::uint32_t stream);
 };
 
 }  // namespace assay

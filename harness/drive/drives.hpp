@@ -13,7 +13,10 @@ namespace assay {
 
 [[nodiscard]] Observation observe(Bench&, const Trial&, Tier);
 
-inline constexpr std::int64_t kHugeCells = 1 << 21;  // of an output
+inline constexpr std::int64_t kHugeCells = 1 << 21;      // of an output
+inline constexpr std::uint64_t kHugeBytes = 128u << 20;  // of all inputs
+inline constexpr std::uint64_t kGuardBytes = 32u << 20;  // fenced chunks are all as large as the largest
+[[nodiscard]] bool is_huge(const SlotSpec&, const Case&);
 
 // Whether the drive has something to do with these cases: capture needs work, and an empty output launches none; huge
 // outputs go through few drives.
@@ -35,8 +38,12 @@ void drive_capture_replay(Bench&, Observation&);
 void drive_interleaved_graphs(Bench&, Observation&);
 void drive_regrow(Bench&, Observation&);
 void drive_many_replays(Bench&, Observation&);
+void drive_prepared(Bench&, Observation&);
 
 // ---- pieces that drives share ----
+
+// Whether memory in use grew in every interval, and by more than a block in all.
+[[nodiscard]] bool grows(const std::vector<DeviceUsage>&);
 
 // Appends one plain call of a pushed binding on stream 0, to the end of the device, and collects it.
 bool call_and_collect(Bench&, Binding&, const std::string& label, CollectNotes notes = {});

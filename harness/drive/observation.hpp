@@ -54,9 +54,16 @@ struct CallSeen {
   std::shared_ptr<const ReferenceResult> reference;  // in the order of outputs
   std::vector<std::int64_t> rows;      // variation: row i of this call is row rows[i] of the first call
   std::string changed_scalar;          // variation: the scalar that differs from the first call
+  const RelationSpec* relation = nullptr;  // variation: the known change of the first call's inputs
   std::string mutated;                 // replays: the inputs that differ from the capture, comma-separated
   mutable std::shared_ptr<const std::vector<Comparison>> compared;  // judging::mismatch's memo, one an output
   bool informative = true;             // an all-zero output would not nearly pass (number.* evidence)
+};
+
+// One prepare step, and what it left around it.
+struct PrepareSeen {
+  std::uint32_t surroundings = 0;      // Surrounding bits
+  std::int64_t raw_bytes = 0, device_bytes = 0, host_bytes = 0;
 };
 
 struct Observation {
@@ -73,6 +80,8 @@ struct Observation {
   std::string failed_label;            // which call or launch
 
   std::vector<CallSeen> calls;
+  std::vector<PrepareSeen> prepares;   // in order
+  std::vector<InputSeen> weights;      // raw weights at the trial's end
   std::vector<CallSeen> bystanders;    // buffers of earlier calls, re-read later: must be as they were filled
 
   // capture_replay and its kin.

@@ -23,6 +23,7 @@ DriveFunction function_of(Drive drive) {
     case Drive::interleaved_graphs: return drive_interleaved_graphs;
     case Drive::regrow: return drive_regrow;
     case Drive::many_replays: return drive_many_replays;
+    case Drive::prepared: return drive_prepared;
   }
   throw std::logic_error("a drive without a program");
 }
@@ -44,12 +45,18 @@ bool captures(Drive d) noexcept {
   return d == Drive::capture_replay || d == Drive::interleaved_graphs || d == Drive::regrow || d == Drive::many_replays;
 }
 
+bool is_huge(const SlotSpec& slot, const Case& c) {
+  return slot.output_cells(c) > kHugeCells || slot.input_bytes(c) > kHugeBytes;
+}
+
 bool fits(const SlotSpec& slot, const TrialPart& part) {
   // Huge outputs go through the drives that size can matter to; the others see every smaller size.
   for (const Case& c : part.cases)
-    if (slot.output_cells(c) > kHugeCells && part.drive != Drive::eager && part.drive != Drive::two_poisons &&
+    if (is_huge(slot, c) && part.drive != Drive::eager && part.drive != Drive::two_poisons &&
         part.drive != Drive::late_producer && part.drive != Drive::capture_replay)
       return false;
+  for (const Case& c : part.cases)
+    if (part.drive == Drive::guard_pages && slot.input_bytes(c) > kGuardBytes) return false;
   if (!captures(part.drive)) return true;
   for (const Case& c : part.cases)
     if (slot.output_cells(c) == 0) return false;
@@ -63,7 +70,7 @@ Observation observe(Bench& bench, const Trial& trial, Tier tier) {
       Observation before = blank(bench, trial, part, tier);
       bench.begin_trial(before);
       function_of(part.drive)(bench, before);
-      bench.flush();
+      if (bench.flush()) bench.finish();
       if (before.fault) {  // the history itself ends the worker: it is the failure
         before.trial = trial;
         return before;
@@ -74,7 +81,7 @@ Observation observe(Bench& bench, const Trial& trial, Tier tier) {
   Observation seen = blank(bench, trial, trial.part, tier);
   bench.begin_trial(seen);
   function_of(trial.part.drive)(bench, seen);
-  bench.flush();
+  if (bench.flush()) bench.finish();
   bench.history().push_back(trial.part);
   return seen;
 }

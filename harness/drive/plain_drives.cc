@@ -1,5 +1,6 @@
 // plain_drives.cc: drives of eager calls on one stream: eager, two_poisons, relocated, guard_pages, garbage.
 #include "harness/drive/drives.hpp"
+#include "harness/tensor/philox.hpp"
 
 namespace assay {
 
@@ -37,7 +38,7 @@ void drive_relocated(Bench& bench, Observation& seen) {
   if (!call_and_collect(bench, between, "call B")) return;
   // What A used holds other values now: a call that still reads or writes it is found out.
   for (std::size_t i = 0; i < first.tensors.size(); ++i)
-    if (first.tensors[i].spec->kind == 'i') bench.set_version(first, i, 77);
+    if (first.tensors[i].spec->kind == 'i' && !first.tensors[i].weight) bench.set_version(first, i, 77);
   bench.push(first, Poison::second, 1);
   // The second visit also brings fresh values of its own.
   for (std::size_t i = 0; i < again.tensors.size(); ++i)
@@ -63,7 +64,39 @@ void drive_garbage(Bench& bench, Observation& seen) {
   if (!call_and_collect(bench, b, "NaN around the inputs")) return;
   bench.push_inputs(b, Guard::canary);
   bench.push_outputs(b, Poison::first, 16);
-  call_and_collect(bench, b, "other bytes around the inputs");
+  if (!call_and_collect(bench, b, "other bytes around the inputs")) return;
+  // What the contract excludes must not matter, not even as NaN. Weights are prepared anew, in buffers of their own.
+  for (const bool nan : {true, false}) {
+    Binding& spoiled = bench.bind(b.c, Placement::ordinary, nan ? 1 : 2);
+    if (!bench.spoil_excluded(spoiled, nan)) return;
+    bench.push(spoiled);
+    if (!call_and_collect(bench, spoiled, nan ? "NaN in what is excluded" : "large values in what is excluded")) return;
+  }
+}
+
+void drive_prepared(Bench& bench, Observation& seen) {
+  const Case& c = seen.trial.part.cases[0];
+  Case other = c;
+  other.seed = derive_key(c.seed, "second layer") >> 16;
+  Binding& a = bench.bind(c);
+  Binding& b = bench.bind(other, Placement::ordinary, 1);
+  const auto fresh = [&](Binding& binding, std::uint64_t version) {
+    for (std::size_t i = 0; i < binding.tensors.size(); ++i)
+      if (const Placed& p = binding.tensors[i]; p.spec->kind == 'i' && p.spec->dynamic && !p.weight)
+        bench.set_version(binding, i, version);
+    bench.push(binding);
+  };
+  bench.push(a);
+  if (!call_and_collect(bench, a, "layer A")) return;
+  fresh(a, 1);
+  if (!call_and_collect(bench, a, "layer A again")) return;
+  bench.push(b);
+  if (!call_and_collect(bench, b, "layer B")) return;
+  fresh(a, 2);
+  if (!call_and_collect(bench, a, "layer A beside B")) return;
+  bench.release(b);
+  fresh(a, 3);
+  call_and_collect(bench, a, "layer A after B was released");
 }
 
 }  // namespace assay

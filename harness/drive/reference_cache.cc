@@ -1,6 +1,6 @@
 #include "harness/drive/reference_cache.hpp"
 
-#include "harness/compare/comparators.hpp"
+#include "harness/compare/output.hpp"
 
 namespace assay {
 namespace {
@@ -8,13 +8,24 @@ namespace {
 constexpr std::size_t kReferenceBytes = 64u << 20;
 
 // Whether a kernel that does nothing would fail this case clearly, on every output.
-bool is_informative(const SlotSpec& slot, DType run, const ReferenceResult& result) {
+bool is_informative(const SlotSpec& slot, const Case& c, const ReferenceResult& result) {
   for (const Expected& e : result.outputs)
-    if (!null_check(slot.comparator, tolerance_for(run), e.expected.view()).informative) return false;
+    if (!null_check_output(slot.comparing(c), c.dtype, e).informative) return false;
   return true;
 }
 
 }  // namespace
+
+ReferenceCall call_of(const SlotSpec& slot, const Binding& b) {
+  ReferenceCall call;
+  for (const Placed& p : b.tensors)
+    if (p.spec->kind == 'i') call.inputs[p.spec->name] = p.values.view();
+  for (const ArgumentSpec& a : slot.arguments)
+    if (!a.choices.empty()) call.scalars[a.name] = slot.scalar(a, b.c);
+  call.dims = b.c.dims;
+  call.knobs = b.c.knobs;
+  return call;
+}
 
 std::shared_ptr<const ReferenceResult> ReferenceCache::of(const SlotSpec& slot, const Binding& b, bool* informative) {
   bool cacheable = true;
@@ -35,15 +46,11 @@ std::shared_ptr<const ReferenceResult> ReferenceCache::of(const SlotSpec& slot, 
       return known->second.result;
     }
   }
-  ReferenceCall call;
-  for (const Placed& p : b.tensors)
-    if (p.spec->kind == 'i') call.inputs[p.spec->name] = p.values.view();
-  call.scalars = b.c.scalars;
-  call.dims = b.c.dims;
+  const ReferenceCall call = call_of(slot, b);
   auto result = std::make_shared<ReferenceResult>();
   module_.find(slot.reference)(call, *result);
   Entry entry;
-  entry.informative = is_informative(slot, b.c.dtype, *result);
+  entry.informative = is_informative(slot, b.c, *result);
   entry.result = std::move(result);
   if (informative) *informative = entry.informative;
   if (cacheable) {

@@ -17,6 +17,9 @@ namespace assay {
 // A version that names no recipe's values: they were set by hand, and their reference is not kept.
 inline constexpr std::uint64_t kValuesByHand = ~0ULL;
 
+// What the reference of a binding's present values is given.
+[[nodiscard]] ReferenceCall call_of(const SlotSpec&, const Binding&);
+
 class ReferenceCache {
  public:
   explicit ReferenceCache(ReferenceModule& module) : module_(module) {}

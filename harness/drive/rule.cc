@@ -58,6 +58,7 @@ const RuleSpec* find_rule(std::string_view id) {
 }
 
 bool applies(const RuleSpec& rule, const SlotSpec& slot, DeviceType device) {
+  if (rule.needs_prepare && slot.weights.empty()) return false;
   return std::find(rule.kinds.begin(), rule.kinds.end(), slot.kind) != rule.kinds.end() &&
          std::find(rule.devices.begin(), rule.devices.end(), device) != rule.devices.end();
 }

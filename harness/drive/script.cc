@@ -1,6 +1,7 @@
 #include "harness/drive/script.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <stdexcept>
 
 namespace assay {
@@ -54,6 +55,53 @@ int Script::simple(Op op, std::uint32_t stream, std::uint32_t a) {
   return static_cast<int>(program_.step_count++);
 }
 
+std::uint32_t Script::describe(const Placed& p) {
+  if (program_.tensor_count >= kMaxTensors) throw std::logic_error("a program has too many tensors");
+  if (p.shape.size() > kMaxRank) throw std::logic_error("a tensor has too many dimensions");
+  ProgramTensor& t = program_.tensors[program_.tensor_count];
+  t = ProgramTensor{};
+  t.arena = p.arena;
+  t.offset = p.cell0;
+  t.code = code_of(p.dtype);
+  t.bits = static_cast<std::uint8_t>(8 * size_of(p.dtype));
+  t.rank = static_cast<std::int32_t>(p.shape.size());
+  std::copy(p.shape.begin(), p.shape.end(), t.shape);
+  std::copy(p.strides.begin(), p.strides.end(), t.strides);
+  return program_.tensor_count++;
+}
+
+int Script::prepare(const Binding& binding, std::uint32_t stream) {
+  const int index = simple(Op::prepare, stream, variant_);
+  ProgramStep& step = program_.steps[index];
+  step.to = {0, 0, binding.token, 0};
+  step.argument_count = kPrepareTensors + kPrepareIntegers;
+  for (std::uint32_t i = 0; i < step.argument_count; ++i) step.arguments[i] = ProgramArgument{};
+  for (const Placed& p : binding.tensors) {
+    if (!p.weight) continue;
+    ProgramArgument& to = step.arguments[weight_place(p.spec->name)];
+    to.kind = 'i';
+    to.tensor = describe(p);
+  }
+  const WeightFacts f = slot_->weight_facts(binding.c);
+  const std::int64_t integers[kPrepareIntegers] = {f.num_experts, f.hidden_size,          f.intermediate,
+                                                   f.group_size,  f.top_k,                f.fused_shared_experts,
+                                                   f.tp_size,     f.ep_size,              f.ep_rank};
+  for (std::uint32_t i = 0; i < kPrepareIntegers; ++i) {
+    step.arguments[kPrepareTensors + i].kind = 'l';
+    step.arguments[kPrepareTensors + i].integer = integers[i];
+  }
+  const char* const words[kPrepareWords] = {f.form, f.activation, f.layout};
+  for (std::uint32_t i = 0; i < kPrepareWords; ++i)
+    std::snprintf(step.words[i], sizeof step.words[i], "%s", words[i]);
+  return index;
+}
+
+int Script::release(const Binding& binding, std::uint32_t stream) {
+  const int index = simple(Op::release, stream, variant_);
+  program_.steps[index].to = {0, 0, binding.token, 0};
+  return index;
+}
+
 int Script::call(const Binding& binding, std::uint32_t stream) {
   const int index = simple(Op::call, stream, variant_);
   ProgramStep& step = program_.steps[index];
@@ -63,23 +111,13 @@ int Script::call(const Binding& binding, std::uint32_t stream) {
     to = ProgramArgument{};
     to.kind = a.kind;
     if (a.kind == 'i' || a.kind == 'o') {
-      if (program_.tensor_count >= kMaxTensors) throw std::logic_error("a program has too many tensors");
-      const Placed& p = binding.tensors[tensor++];
-      ProgramTensor& t = program_.tensors[program_.tensor_count];
-      t = ProgramTensor{};
-      t.arena = p.arena;
-      t.offset = p.cell0;
-      t.code = code_of(p.dtype);
-      t.bits = static_cast<std::uint8_t>(8 * size_of(p.dtype));
-      if (p.shape.size() > kMaxRank) throw std::logic_error("a tensor has too many dimensions");
-      t.rank = static_cast<std::int32_t>(p.shape.size());
-      std::copy(p.shape.begin(), p.shape.end(), t.shape);
-      std::copy(p.strides.begin(), p.strides.end(), t.strides);
-      to.tensor = program_.tensor_count++;
+      to.tensor = describe(binding.tensors[tensor++]);
+    } else if (a.kind == 'p') {
+      to.token = binding.token;
     } else if (a.kind == 'd') {
-      to.real = binding.c.scalars.at(a.name);
+      to.real = slot_->scalar(a, binding.c);
     } else {
-      to.integer = static_cast<std::int64_t>(binding.c.scalars.at(a.name));
+      to.integer = static_cast<std::int64_t>(slot_->scalar(a, binding.c));
     }
   }
   return index;

@@ -41,12 +41,15 @@ struct Placed {
   Tensor values;                   // inputs: the pristine logical cells, contiguous
   Guard guard = Guard::canary;
   std::uint64_t poison = 0;        // outputs
+  bool weight = false;             // an input of prepare: pushed once, read back once
 };
 
 struct Binding {
   Case c;
-  std::vector<Placed> tensors;          // the tensor arguments in the slot's order
+  std::vector<Placed> tensors;          // the tensor arguments in the slot's order, then its weights
   std::vector<std::uint64_t> versions;  // of each tensor's values; inputs only
+  std::uint64_t token = 0;              // of its prepared weights
+  bool prepared = false, released = false;
 
   [[nodiscard]] Placed& named(std::string_view argument);
 };
@@ -59,6 +62,8 @@ class Script {
   void label(std::string text) { label_ = std::move(text); }
 
   int call(const Binding&, std::uint32_t stream);
+  int prepare(const Binding&, std::uint32_t stream);
+  int release(const Binding&, std::uint32_t stream);
   int simple(Op, std::uint32_t stream, std::uint32_t a = 0);
   int copy(std::uint32_t stream, ProgramRegion to, ProgramRegion from);
   int blank(std::uint32_t stream, const Placed&, std::size_t piece, std::uint32_t byte);
@@ -67,7 +72,11 @@ class Script {
   [[nodiscard]] int steps() const noexcept { return static_cast<int>(program_.step_count); }
   [[nodiscard]] const std::string& label_of(int step) const { return labels_[static_cast<std::size_t>(step)]; }
 
+  [[nodiscard]] std::uint32_t tensors() const noexcept { return program_.tensor_count; }
+
  private:
+  std::uint32_t describe(const Placed&);
+
   Program& program_;
   const SlotSpec* slot_ = nullptr;
   std::uint32_t variant_ = 0;

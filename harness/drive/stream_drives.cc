@@ -54,7 +54,7 @@ void drive_late_producer(Bench& bench, Observation& seen) {
   bench.label(label);
   // Until the producer runs, the inputs hold NaN; every byte, so that guards do not tell.
   for (const Placed& p : b.tensors)
-    for (std::size_t i = 0; p.spec->kind == 'i' && i < p.pieces.size(); ++i) bench.script().blank(kMain, p, i, 0xFF);
+    for (std::size_t i = 0; p.spec->kind == 'i' && !p.weight && i < p.pieces.size(); ++i) bench.script().blank(kMain, p, i, 0xFF);
   bench.script().simple(Op::sync, kMain);
   bench.script().simple(Op::hold, kMain);
   bench.push_inputs_on(b, kMain);

@@ -14,6 +14,28 @@ bool is_row_input(const RelationSpec& relation, const std::string& name) {
   return std::find(relation.inputs.begin(), relation.inputs.end(), name) != relation.inputs.end();
 }
 
+// How a tensor holds its rows: `outer` times all rows, each `bytes` long.
+struct RowLayout {
+  std::int64_t outer = 1;
+  std::size_t bytes = 0;
+};
+
+RowLayout rows_in(const Placed& p, const std::string& dim) {
+  RowLayout layout;
+  layout.bytes = size_of(p.dtype);
+  const auto& extents = p.spec->extents;
+  const auto at = static_cast<std::size_t>(std::find(extents.begin(), extents.end(), dim) - extents.begin());
+  if (p.shape.size() != extents.size()) {  // a lead knob spread the rows over other dims: the last one is no row
+    layout.bytes *= static_cast<std::size_t>(p.shape.back());
+    return layout;
+  }
+  for (std::size_t d = 0; d < p.shape.size(); ++d) {
+    if (d < at) layout.outer *= p.shape[d];
+    if (d > at) layout.bytes *= static_cast<std::size_t>(p.shape[d]);
+  }
+  return layout;
+}
+
 // Overwrites the row inputs of `to` with the rows of `from` that `rows` names; -1 keeps to's own values there.
 void take_rows(Bench& bench, const RelationSpec& relation, Binding& to, const Binding& from,
                const std::vector<std::int64_t>& rows, std::int64_t from_rows) {
@@ -26,12 +48,16 @@ void take_rows(Bench& bench, const RelationSpec& relation, Binding& to, const Bi
       continue;
     }
     Tensor values(target.shape, target.dtype);
-    const std::size_t bytes = static_cast<std::size_t>(from_rows ? source.size() / from_rows : 0) * size_of(target.dtype);
+    const RowLayout layout = rows_in(target, relation.dim);
     auto* out = static_cast<std::byte*>(values.view().data);
     const auto* own = static_cast<const std::byte*>(target.values.view().data);
     const auto* in = static_cast<const std::byte*>(source.view().data);
-    for (std::size_t r = 0; r < rows.size(); ++r)
-      std::memcpy(out + r * bytes, rows[r] < 0 ? own + r * bytes : in + static_cast<std::size_t>(rows[r]) * bytes, bytes);
+    for (std::int64_t o = 0; o < layout.outer; ++o)
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        const std::size_t at = (static_cast<std::size_t>(o) * rows.size() + r) * layout.bytes;
+        const std::byte* row = rows[r] < 0 ? own + at : in + static_cast<std::size_t>(o * from_rows + rows[r]) * layout.bytes;
+        std::memcpy(out + at, row, layout.bytes);
+      }
     bench.set_values(to, i, std::move(values));
   }
 }
@@ -50,6 +76,28 @@ bool row_call(Bench& bench, const RelationSpec& relation, const Binding& base,
   return call_and_collect(bench, b, label, {.rows = std::move(rows)});
 }
 
+// The base call's inputs with the relation's change; its own reference is that of the changed values.
+bool changed_call(Bench& bench, const RelationSpec& relation, const Binding& base) {
+  Binding& b = bench.bind(base.c, Placement::ordinary, 15);
+  std::map<std::string, TensorView> inputs;
+  std::vector<Tensor> values;
+  for (std::size_t i = 0; i < b.tensors.size(); ++i) {
+    const Placed& p = b.tensors[i];
+    if (p.spec->kind != 'i') continue;
+    Tensor copy(p.shape, p.dtype);
+    std::memcpy(copy.view().data, base.tensors[i].values.view().data,
+                static_cast<std::size_t>(copy.size()) * size_of(p.dtype));
+    inputs[p.spec->name] = copy.view();
+    values.push_back(std::move(copy));
+  }
+  if (!relation.change(b.c, derive_key(b.c.seed, relation.name), inputs)) return true;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < b.tensors.size(); ++i)
+    if (b.tensors[i].spec->kind == 'i') bench.set_values(b, i, std::move(values[next++]));
+  bench.push(b);
+  return call_and_collect(bench, b, relation.name, {.relation = &relation});
+}
+
 }  // namespace
 
 void drive_variation(Bench& bench, Observation& seen) {
@@ -62,6 +110,11 @@ void drive_variation(Bench& bench, Observation& seen) {
   if (!call_and_collect(bench, base, "base")) return;
 
   for (const RelationSpec& relation : slot.relations) {
+    if (relation.holds && !relation.holds(c)) continue;
+    if (relation.form == RelationSpec::Form::change) {
+      if (!changed_call(bench, relation, base)) return;
+      continue;
+    }
     const std::int64_t rows = c[relation.dim];
     if (rows < 2) continue;
     // A shorter batch in another order, every third row a stranger.

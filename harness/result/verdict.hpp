@@ -64,6 +64,12 @@ enum class Reason : std::uint8_t {
   not_repeatable,
   row_dependence,
   split_differs,
+  page_dependence,
+  index_order,
+  not_linear,
+  prepared,
+  not_isolated,
+  left_behind,
   // Streams and graphs.
   unordered,
   late_write,

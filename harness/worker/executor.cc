@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "harness/capability/library_table.hpp"
+#include "harness/worker/surroundings.hpp"
 
 namespace assay {
 
@@ -20,6 +21,8 @@ struct Executor::Frame {
     bool output = false;
   };
   assay_call call{};
+  assay_moe_weights weights{};                  // of prepare
+  char words[kPrepareWords][16] = {};
   char error[256] = {};
   std::vector<Description> tensors;
   std::vector<CallArgument> arguments;
@@ -49,6 +52,8 @@ struct Executor::Frame {
     // The vectors' own memory stays; what the candidate could have kept pointers to is overwritten.
     for (Description& d : tensors) std::memset(static_cast<void*>(&d), 0xA5, sizeof d);
     std::memset(static_cast<void*>(&call), 0xA5, sizeof call);
+    std::memset(static_cast<void*>(&weights), 0xA5, sizeof weights);
+    std::memset(words, 0xA5, sizeof words);
     std::memset(error, 0xA5, sizeof error);
     for (CallArgument& a : arguments) a.integer = static_cast<std::int64_t>(0xA5A5A5A5A5A5A5A5ull);
   }
@@ -155,6 +160,13 @@ Outcome Executor::call(Program& program, const ProgramStep& step, ProgramResult&
       case 'd': to.real = from.real; break;
       case 'w': to.word = static_cast<std::int32_t>(from.integer); break;
       case 'l': to.integer = from.integer; break;
+      case 'p': {
+        const auto found = prepared_.find(from.token);
+        if (found == prepared_.end() || found->second.variant != step.a)
+          return {StepCode::infrastructure, "the program names no such prepared weights"};
+        to.pointer = found->second.data;
+        break;
+      }
       default: return {StepCode::infrastructure, "the program has an argument of unknown kind"};
     }
   }
@@ -185,16 +197,115 @@ Outcome Executor::call(Program& program, const ProgramStep& step, ProgramResult&
   result.nanoseconds = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
   PhaseGuard phase(box_, Phase::after_entry);
+  result.binding = frame.changes();
+  if (const Outcome verdict = after_candidate(result); !verdict.ok()) return verdict;
+  if (result.status != ASSAY_OK)
+    return {StepCode::entry_failed, "the entry returned status " + std::to_string(result.status) + " " +
+                                        first_line(frame.error, sizeof frame.error)};
+  return {};
+}
+
+Outcome Executor::after_candidate(ProgramResult& result) {
   if (children_left) result.children = children_left();
   if (control_ok && !control_ok()) {
     box_.control_lost = 1;
     _exit(70);
   }
+  return device_.verdict_on_call();
+}
+
+Outcome Executor::prepare(Program& program, const ProgramStep& step, ProgramResult& result) {
+  if (step.a >= library_.variant_count || step.argument_count != kPrepareTensors + kPrepareIntegers)
+    return {StepCode::infrastructure, "the program names no such variant"};
+  const assay_variant variant = read_variant(*library_.variants[step.a]);
+  const std::uint64_t token = step.to.offset;
+  if (!variant.prepare || !variant.release || prepared_.count(token))
+    return {StepCode::infrastructure, "the variant has no prepare, or the weights are prepared already"};
+  frames_.push_back(std::make_unique<Frame>(step.argument_count));
+  Frame& frame = *frames_.back();
+  assay_call& call = frame.call;
+  call.size = sizeof call;
+  call.error = frame.error;
+  call.error_bytes = sizeof frame.error;
+  if (const Outcome bound = device_.bind(call, step.stream); !bound.ok()) return bound;
+
+  assay_moe_weights& weights = frame.weights;
+  weights.size = sizeof weights;
+  static_assert(sizeof frame.words == sizeof step.words);
+  std::memcpy(frame.words, step.words, sizeof frame.words);
+  for (auto& word : frame.words) word[sizeof word - 1] = '\0';
+  weights.form = frame.words[0];
+  weights.activation = frame.words[1];
+  weights.layout = frame.words[2];
+  assay_in* const tensors[kPrepareTensors] = {&weights.w13,       &weights.w2,        &weights.w13_scale, &weights.w2_scale,
+                                              &weights.g1_alphas, &weights.g2_alphas, &weights.a1_inv,    &weights.a2_inv};
+  for (std::uint32_t i = 0; i < kPrepareTensors; ++i) {
+    const ProgramArgument& from = step.arguments[i];
+    if (!from.kind) continue;
+    if (from.tensor >= program.tensor_count || !arenas_.count(program.tensors[from.tensor].arena) ||
+        !arenas_.at(program.tensors[from.tensor].arena).candidate)
+      return {StepCode::infrastructure, "the program names no such weight"};
+    describe(program.tensors[from.tensor], frame, i, false);
+    *tensors[i] = &frame.tensors[i].tensor;
+  }
+  std::int64_t* const integers[kPrepareIntegers] = {
+      &weights.num_experts, &weights.hidden_size,          &weights.intermediate, &weights.group_size, &weights.top_k,
+      &weights.fused_shared_experts, &weights.tp_size, &weights.ep_size,      &weights.ep_rank};
+  for (std::uint32_t i = 0; i < kPrepareIntegers; ++i) *integers[i] = step.arguments[kPrepareTensors + i].integer;
+
+  DeviceUsage before_device, after_device;
+  if (const Outcome o = device_.usage(before_device); !o.ok()) return o;
+  const Surroundings before = surroundings();
+  void* data = nullptr;
+  {
+    PhaseGuard phase(box_, Phase::prepare);
+    result.status = [&]() noexcept { return variant.prepare(&call, &weights, &data); }();  // as in init
+  }
+  const Surroundings after = surroundings();
+  PhaseGuard phase(box_, Phase::after_entry);
+  result.surroundings = changed(before, after);
+  result.host_bytes = host_bytes_grown(before, after);
   result.binding = frame.changes();
-  if (const Outcome verdict = device_.verdict_on_call(); !verdict.ok()) return verdict;
+  if (const Outcome verdict = after_candidate(result); !verdict.ok()) return verdict;
   if (result.status != ASSAY_OK)
-    return {StepCode::entry_failed, "the entry returned status " + std::to_string(result.status) + " " +
+    return {StepCode::entry_failed, "prepare returned status " + std::to_string(result.status) + " " +
                                         first_line(frame.error, sizeof frame.error)};
+  prepared_[token] = {step.a, data};
+  {
+    PhaseGuard waiting(box_, Phase::waiting);
+    if (const Outcome o = device_.sync_device(); !o.ok()) return o;
+  }
+  if (const Outcome o = device_.usage(after_device); !o.ok()) return o;
+  result.device_bytes =
+      static_cast<std::int64_t>(after_device.bytes_used) - static_cast<std::int64_t>(before_device.bytes_used);
+  return {};
+}
+
+// The prepared weights are forgotten whatever release says: it must not run twice.
+Outcome Executor::release(std::uint64_t token, ProgramResult* result) {
+  const auto found = prepared_.find(token);
+  if (found == prepared_.end()) return {StepCode::infrastructure, "the program names no such prepared weights"};
+  const Prepared prepared = found->second;
+  prepared_.erase(found);
+  const assay_variant variant = read_variant(*library_.variants[prepared.variant]);
+  Frame frame(0);
+  frame.call.size = sizeof frame.call;
+  frame.call.error = frame.error;
+  frame.call.error_bytes = sizeof frame.error;
+  if (const Outcome bound = device_.bind(frame.call, 0); !bound.ok()) return bound;
+  assay_status status;
+  {
+    PhaseGuard phase(box_, Phase::release);
+    status = [&]() noexcept { return variant.release(&frame.call, prepared.data); }();  // as in init
+  }
+  PhaseGuard phase(box_, Phase::after_entry);
+  ProgramResult unread;
+  ProgramResult& seen = result ? *result : unread;
+  seen.status = status;
+  if (const Outcome verdict = after_candidate(seen); !verdict.ok()) return verdict;
+  if (status != ASSAY_OK)
+    return {StepCode::entry_failed,
+            "release returned status " + std::to_string(status) + " " + first_line(frame.error, sizeof frame.error)};
   return {};
 }
 
@@ -242,7 +353,12 @@ Outcome Executor::step(Program& program, const ProgramStep& s, ProgramResult& re
     case Op::schedule:
       device_.schedule({(s.a & 1) != 0, s.to.offset, (s.a & 2) != 0});
       return {};
-    case Op::reset: return device_.reset();
+    case Op::reset:
+      while (!prepared_.empty())
+        if (const Outcome o = release(prepared_.begin()->first, nullptr); !o.ok()) return o;
+      return device_.reset();
+    case Op::prepare: return prepare(program, s, result);
+    case Op::release: return release(s.to.offset, &result);
   }
   return {StepCode::infrastructure, "the program has a step of unknown kind"};
 }

@@ -46,6 +46,9 @@ class Executor {
 
   Outcome step(Program&, const ProgramStep&, ProgramResult&);
   Outcome call(Program&, const ProgramStep&, ProgramResult&);
+  Outcome prepare(Program&, const ProgramStep&, ProgramResult&);
+  Outcome release(std::uint64_t token, ProgramResult*);
+  Outcome after_candidate(ProgramResult&);
   void describe(const ProgramTensor&, Frame&, std::size_t slot, bool writable);
 
   Device& device_;
@@ -53,6 +56,11 @@ class Executor {
   std::map<std::uint32_t, WorkerArena>& arenas_;
   const assay_library& library_;
   std::map<std::uint32_t, void*> states_;
+  struct Prepared {
+    std::uint32_t variant = 0;
+    void* data = nullptr;
+  };
+  std::map<std::uint64_t, Prepared> prepared_;  // by token, across programs until reset
   std::deque<std::unique_ptr<Frame>> frames_;  // of the running program
 };
 

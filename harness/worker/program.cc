@@ -22,6 +22,8 @@ const char* name_of(Op op) noexcept {
     case Op::usage: return "usage";
     case Op::schedule: return "schedule";
     case Op::reset: return "reset";
+    case Op::prepare: return "prepare";
+    case Op::release: return "release";
   }
   return "unknown";
 }

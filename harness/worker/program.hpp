@@ -31,7 +31,9 @@ enum class Op : std::uint32_t {
   scribble,       // overwrites host memory (descriptors, argument list) that earlier calls were given
   usage,          // device memory and handles, into the result
   schedule,       // host model: a is 1 for early | 2 for a thread a stream; block seed in to.offset
-  reset,          // ends what earlier programs left: streams, events, graphs, holds
+  reset,          // ends what earlier programs left: streams, events, graphs, holds, prepared weights
+  prepare,        // variant a prepares weights; the result is kept under the token `to.offset`
+  release,        // the prepared weights of token `to.offset`
 };
 [[nodiscard]] const char* name_of(Op) noexcept;
 
@@ -57,6 +59,10 @@ struct ProgramRegion {
   std::uint64_t offset = 0, bytes = 0;
 };
 
+// Arguments of a prepare step: the tensors of assay_moe_weights in its order (kind 0 where the form has none), then its
+// integers; words are its form, activation and layout.
+inline constexpr std::uint32_t kPrepareTensors = 8, kPrepareIntegers = 9, kPrepareWords = 3;
+
 struct ProgramStep {
   Op op = Op::sync;
   std::uint32_t stream = 0;
@@ -64,8 +70,12 @@ struct ProgramStep {
   std::uint32_t argument_count = 0;
   std::uint32_t pattern = 0, pattern_bytes = 1;
   ProgramRegion to, from;
+  char words[kPrepareWords][16] = {};
   ProgramArgument arguments[kMaxArguments];
 };
+
+// Bits of ProgramResult::surroundings: what a prepare step left changed around it.
+enum Surrounding : std::uint32_t { kEnvironment = 1, kSignalHandlers = 2, kDirectory = 4, kThreads = 8 };
 
 // Bits of ProgramResult::binding: what a call left changed in an output's descriptor.
 enum BindingChange : std::uint32_t { kData = 1, kShape = 2, kStrides = 4, kDType = 8, kDeviceField = 16, kOffset = 32,
@@ -79,6 +89,8 @@ struct ProgramResult {
   std::uint64_t nanoseconds = 0;
   GraphInventory graph;           // of end_capture
   DeviceUsage usage;              // of usage
+  std::uint32_t surroundings = 0; // Surrounding bits of prepare
+  std::int64_t device_bytes = 0, host_bytes = 0;  // that prepare left held
   char text[160] = {};            // one line for people, NUL-terminated
 };
 

@@ -24,12 +24,18 @@ namespace assay {
 
 inline void showValue(const Case& c, std::ostream& out) { out << describe(c); }
 
-[[nodiscard]] inline rc::Gen<Case> arbitrary_case(const SlotSpec& slot, DType dtype, Tier tier) {
-  return rc::gen::withSize([&slot, dtype, tier](int size) {
+// Changes a drawn case before it is tried: into a variant's domain, for one. Pure.
+using Settle = std::function<void(Case&)>;
+
+[[nodiscard]] inline rc::Gen<Case> arbitrary_case(const SlotSpec& slot, DType dtype, Tier tier,
+                                                  const Settle& settle = {}) {
+  return rc::gen::withSize([&slot, dtype, tier, settle](int size) {
     // The key is drawn at full width whatever the size; the size shapes the case.
     return rc::gen::map(rc::gen::noShrink(rc::gen::resize(100, rc::gen::arbitrary<std::uint64_t>())),
-                        [&slot, dtype, tier, size](std::uint64_t key) {
-                          return drawn_case(slot, dtype, tier, size, mix64(key));
+                        [&slot, dtype, tier, settle, size](std::uint64_t key) {
+                          Case c = drawn_case(slot, dtype, tier, size, mix64(key));
+                          if (settle) settle(c);
+                          return c;
                         });
   });
 }
@@ -49,7 +55,8 @@ struct SilentListener : rc::detail::TestListener {
 }  // namespace detail
 
 [[nodiscard]] inline PropertyResult for_all_cases(const SlotSpec& slot, DType dtype, Tier tier, std::uint64_t seed,
-                                                  const std::function<bool(const Case&)>& holds) {
+                                                  const std::function<bool(const Case&)>& holds,
+                                                  const Settle& settle = {}) {
   PropertyResult result;
   const std::vector<Case> pins = pins_of(slot, dtype, tier, seed);
   for (const Case& pin : pins) {
@@ -69,7 +76,7 @@ struct SilentListener : rc::detail::TestListener {
   std::exception_ptr thrown;
   const auto outcome = rc::detail::checkTestable(
       [&] {
-        const Case c = *arbitrary_case(slot, dtype, tier);
+        const Case c = *arbitrary_case(slot, dtype, tier, settle);
         bool held = false;
         try {
           held = holds(c);

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,32 @@
 namespace assay {
 
 struct ReferenceCall {
-  std::map<std::string, TensorView> inputs;      // by argument name
+  std::map<std::string, TensorView> inputs;      // by argument name, weights included
   std::map<std::string, double> scalars;         // by argument name; integers are exact below 2^53
   std::map<std::string, std::int64_t> dims;      // the case's dims, for slots whose shapes do not say all
+  std::map<std::string, std::string> knobs = {};  // the case's knobs: profile and the like
+};
+
+// Rows of an output (all its dims but the last) that belong together by value: row r is of group of_row[r].
+struct RowGroups {
+  std::string name;                    // "expert"
+  std::int64_t count = 0;
+  std::vector<std::uint32_t> of_row;
+};
+
+// What the reference knows of an index output of shape (..., topk), one row for each leading index.
+struct Selection {
+  std::int64_t width = 0;                         // scores a row
+  std::vector<double> scores;                     // rows * width; the first visible[row] of a row count
+  std::vector<std::int64_t> visible;              // visible blocks of a row
+  std::vector<std::vector<std::int32_t>> forced;  // a row's forced blocks, without repeats, fewer than topk + 1
 };
 
 struct Expected {
-  Tensor expected;   // float64
+  Tensor expected;   // float64; score sheets: -inf is invisible; indices: one best choice
   Tensor magnitude;  // float64
+  std::vector<RowGroups> groups = {};
+  std::shared_ptr<const Selection> selection = {};  // index outputs
 };
 
 struct ReferenceResult {

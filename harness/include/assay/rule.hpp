@@ -66,6 +66,8 @@ struct RuleSpec {
   std::vector<DeviceType> devices = {DeviceType::host, DeviceType::cuda};
   std::uint32_t needs_flags = 0;     // ASSAY_GRAPH_SAFE, ...: NOT_APPLICABLE without
   std::uint32_t excused_by_flags = 0;
+  bool needs_prepare = false;          // only of slots with weights
+  bool on_padded_outputs = false;      // also asked where outputs that are contiguous by contract have padding
   // Called for every observation without a candidate's fault and without a failed step.
   std::function<Judgement(const Observation&)> judge = {};
   // Called instead of the generic failure where a step was not ok (refused capture, held stream, entry's status).

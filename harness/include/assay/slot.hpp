@@ -44,8 +44,16 @@ struct KnobSpec {
   std::vector<std::string> values;     // the first is the simplest
 };
 
-// What an index tensor holds: pure in (case, key), so that raw integers never shrink, dims and knobs do.
-using IndexFill = std::function<void(const Case&, std::uint64_t key, std::int32_t* values, std::int64_t count)>;
+// What a tensor holds where no generic recipe says it: pure in (case, key), so that values never shrink, dims and knobs
+// do. The view is a contiguous host tensor of the argument's shape and dtype; false leaves it to the case's recipe,
+// which integers do not have. Other arguments' base values follow from base_key().
+using Fill = std::function<bool(const Case&, std::uint64_t key, const TensorView&)>;
+// The key that the argument's base values are drawn with; replays draw with other keys.
+[[nodiscard]] std::uint64_t base_key(const Case&, std::string_view argument);
+
+// Cells that the contract excludes for these values (past a length, unselected, of no request): half-open ranges of
+// row-major ordinals of the argument's cells. Whatever they hold must not matter.
+using Excluded = std::function<std::vector<std::pair<std::int64_t, std::int64_t>>(const Case&, const ReferenceCall&)>;
 
 struct ArgumentSpec {
   char kind = 'i';                     // signature letter
@@ -57,8 +65,11 @@ struct ArgumentSpec {
   std::int64_t alignment = 256;        // bytes that the address is promised to be a multiple of
   bool dynamic = true;                 // changes between graph replays
   bool plain_values = false;           // always the base distribution, whatever the case's recipe
-  IndexFill index_fill;                // integer tensors
-  std::vector<double> choices;         // scalars; the first is the default
+  Fill fill = {};                      // integer tensors need one
+  Excluded excluded = {};              // floating-point inputs only
+  std::vector<double> choices = {};    // scalars; the first is the default
+  std::function<double(const Case&)> unit = {};  // scalars: what choices are multiples of; none: 1
+  std::function<bool(const Case&)> present = {};  // weights: whether the case's form has it; none: always
 };
 
 template <char K>
@@ -69,10 +80,15 @@ struct Argument {
   Argument&& fixed() && { spec.dynamic = false; return std::move(*this); }
   Argument&& plain() && { spec.plain_values = true; return std::move(*this); }
   Argument&& typed(DType dtype) && { spec.dtype = dtype; return std::move(*this); }
-  Argument&& filled(IndexFill fill) && { spec.index_fill = std::move(fill); return std::move(*this); }
+  Argument&& filled(Fill fill) && { spec.fill = std::move(fill); return std::move(*this); }
+  Argument&& excludes(Excluded cells) && { spec.excluded = std::move(cells); return std::move(*this); }
+  Argument&& times(std::function<double(const Case&)> unit) && { spec.unit = std::move(unit); return std::move(*this); }
+  Argument&& when(std::function<bool(const Case&)> present) && { spec.present = std::move(present); return std::move(*this); }
 };
 
+// Scalars hold choice * unit: f64("sm_scale", {1.0, 0.37}).times(...); i64("topk", {1}).times(...) follows a dim.
 [[nodiscard]] Argument<'i'> in(std::string name, std::vector<std::string> extents);
+[[nodiscard]] Argument<'p'> prepared(std::string name);  // what prepare made of the slot's weights
 [[nodiscard]] Argument<'o'> out(std::string name, std::vector<std::string> extents);
 [[nodiscard]] Argument<'d'> f64(std::string name, std::vector<double> choices);
 [[nodiscard]] Argument<'l'> i64(std::string name, std::vector<double> choices);
@@ -89,7 +105,8 @@ template <char... K>
   return list;
 }
 
-// Cells that may be wrong as a whole: the groups of number.no_structured_error.
+// Cells that may be wrong as a whole: the groups of number.no_structured_error. Groups that follow from values (the
+// expert of a token) come from the reference (Expected::groups).
 struct GroupSpec {
   std::string name;                    // "row", "head", ...
   std::optional<std::size_t> dim;      // one index of this dim is one group; none: all dims but the last ("row")
@@ -101,10 +118,22 @@ struct RecipeSpec {
   double scale = 1.0, scale_f16 = 0.0; // scale_f16 0: the same
 };
 
+// A known change of the inputs and what it does to the outputs.
 struct RelationSpec {
-  enum class Form : std::uint8_t { rows } form = Form::rows;
-  std::string dim;                     // rows: the dim that counts independent rows
-  std::vector<std::string> inputs, outputs;  // that hold one slice of equal size a row, in row-major order
+  enum class Form : std::uint8_t {
+    rows,    // independent rows: other rows beside one, and a split in two, leave it as it is
+    change,  // the outputs are multiplied by `factor`
+  } form = Form::rows;
+  std::string dim = {};                // rows: the dim, an extent of each of these arguments
+  std::vector<std::string> inputs = {}, outputs = {};
+  std::function<bool(const Case&)> holds = {};  // none: in every case
+  // change:
+  std::string rule = {};               // that reads it: "relation.page_permutation", ...
+  std::string name = {};               // "pages moved"
+  // Changes inputs in place, contiguous host tensors by argument name; false: this case has nothing to change.
+  std::function<bool(const Case&, std::uint64_t key, std::map<std::string, TensorView>& inputs)> change = {};
+  double factor = 1.0;
+  bool exact = false;                  // the same arithmetic in the same order: bitwise where DETERMINISTIC
 };
 
 struct DescriptorFacts {
@@ -121,6 +150,14 @@ struct PinSpec {
   bool far = false;
 };
 
+// The members of assay_moe_weights that are no tensors; texts are static.
+struct WeightFacts {
+  const char* form = "dense";
+  std::int64_t num_experts = 0, hidden_size = 0, intermediate = 0, group_size = 0, top_k = 0, fused_shared_experts = 0,
+               tp_size = 1, ep_size = 1, ep_rank = 0;
+  const char *activation = "silu", *layout = "gate_up";
+};
+
 struct SlotParts {
   std::string id = {};
   Kind kind = Kind::op;
@@ -128,7 +165,9 @@ struct SlotParts {
   std::vector<DimSpec> dims = {};
   std::vector<KnobSpec> knobs = {};
   std::function<void(Case&)> legal = [](Case&) {};      // total, idempotent repair; never rejects
+  std::map<std::string, std::function<std::int64_t(const Case&)>> sizes = {};  // extents that follow from dims
   Comparator comparator = {};
+  std::function<Comparator(const Case&)> comparator_by_case = {};  // profiles; replaces comparator
   std::vector<GroupSpec> groups = {};
   Reference reference = {};
   std::function<double(const Case&)> accumulation = {};      // K of number.bound (spec/README.md)
@@ -137,6 +176,12 @@ struct SlotParts {
   std::vector<RelationSpec> relations = {};
   std::function<void(const Case&, DescriptorFacts&)> descriptor = {};  // beyond dtype, architecture, graph_mode, sizes
   std::vector<PinSpec> pins = {};
+  // Facts that a domain must name to be asked for: a variant that names no quant runs dense weights only. Field and the
+  // value that needs no naming, "" for none.
+  std::map<std::string, std::string> paired = {};
+  // Slots with prepare: the raw weights, in the order of assay_moe_weights' tensors, and the scalars beside them.
+  std::vector<ArgumentSpec> weights = {};
+  std::function<WeightFacts(const Case&)> weight_facts = {};
 };
 
 struct SlotSpec : SlotParts {
@@ -147,7 +192,16 @@ struct SlotSpec : SlotParts {
   [[nodiscard]] DType dtype(const ArgumentSpec&, const Case&) const;
   [[nodiscard]] const ArgumentSpec& argument(std::string_view name) const;  // throws std::out_of_range
   [[nodiscard]] std::int64_t output_cells(const Case&) const;               // of the largest output
+  [[nodiscard]] std::uint64_t input_bytes(const Case&) const;               // weights included
+  [[nodiscard]] double scalar(const ArgumentSpec&, const Case&) const;      // choice * unit
+  [[nodiscard]] Comparator comparing(const Case&) const;
+  // Inputs and outputs in the call's order, then the weights that the case's form has.
+  [[nodiscard]] std::vector<const ArgumentSpec*> tensors(const Case&) const;
 };
+
+// Which tensor of assay_moe_weights a weight of this name is, in the struct's order from w13 on; -1: none.
+inline constexpr int kWeightPlaces = 8;
+[[nodiscard]] int weight_place(std::string_view name) noexcept;
 
 class SlotRow {
  public:

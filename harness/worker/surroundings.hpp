@@ -1,0 +1,28 @@
+// surroundings.hpp: what of its process a call must leave as it found it.
+//
+// Promises: environment, signal handlers, working directory and thread count as bits of Surrounding, host memory in
+// bytes (heap in use and touched anonymous pages, whichever grew more). Linux only.
+// Who calls it: executor.cc, around prepare.
+//
+//   const Surroundings before = surroundings();
+//   ...
+//   result.surroundings = changed(before, surroundings());
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace assay {
+
+struct Surroundings {
+  std::uint64_t environment = 0, signal_handlers = 0;  // digests
+  std::string directory;
+  std::int64_t threads = 0;
+  std::int64_t heap_bytes = 0, anonymous_bytes = 0;
+};
+
+[[nodiscard]] Surroundings surroundings();
+[[nodiscard]] std::uint32_t changed(const Surroundings& before, const Surroundings& after) noexcept;
+[[nodiscard]] std::int64_t host_bytes_grown(const Surroundings& before, const Surroundings& after) noexcept;
+
+}  // namespace assay
