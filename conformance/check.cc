@@ -54,6 +54,7 @@ std::string command_of(const Options& o) {
   for (const auto& v : o.variants) text += " --variant " + v;
   for (const auto& d : o.devices) text += " --device " + std::string(name_of(d));
   for (const auto& d : o.dtypes) text += " --dtype " + std::string(name_of(d));
+  for (const int n : o.ranks) text += " --ranks " + std::to_string(n);
   return text + " --tier " + std::string(name_of(o.tier)) + " --seed " + std::to_string(o.seed);
 }
 
@@ -80,6 +81,7 @@ Child start_child(const Options& o, int shard, int shards, int device_lock) {
   for (const auto& v : o.variants) add("--variant", v);
   for (const auto& d : o.devices) add("--device", std::string(name_of(d)));
   for (const auto& d : o.dtypes) add("--dtype", std::string(name_of(d)));
+  for (const int n : o.ranks) add("--ranks", std::to_string(n));
   add("--tier", std::string(name_of(o.tier)));
   add("--seed", std::to_string(o.seed));
   add("--report", o.report);

@@ -27,6 +27,13 @@ bool chosen(const std::vector<T>& filter, const T& value) {
   return filter.empty() || std::find(filter.begin(), filter.end(), value) != filter.end();
 }
 
+// One process has one host model, and so one rank.
+std::vector<int> ranks_of(const Options& options, const SlotSpec& slot) {
+  if (slot.kind != Kind::collective || options.in_process) return {1};
+  if (options.ranks.empty()) return {2, 4};
+  return options.ranks;
+}
+
 }  // namespace
 
 WorkerConfig worker_config(const Options& options, DeviceType device) {
@@ -92,7 +99,8 @@ std::vector<Unit> units_of(const Options& options, const Candidate& candidate, s
       if (!chosen(options.devices, v.device)) continue;
       device = true;
       for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
-        if (chosen(options.dtypes, dtype)) units.push_back({&v, dtype});
+        for (const int ranks : ranks_of(options, *s))
+          if (chosen(options.dtypes, dtype)) units.push_back({&v, dtype, ranks});
     }
   if (units.empty())
     why_none = candidate.variants.empty() ? "the library offers no slot that this build judges"
@@ -135,6 +143,9 @@ int replay_command(const Options& options) {
       repair(*variant->slot, c);
       if (!(before == c)) return refuse(options.trial + " holds a case that is not legal for " + slot + ": " + describe(before));
     }
+  if (options.in_process && trial.part.cases.front().world > 1)
+    return refuse("one process holds one rank, and the trial has " + std::to_string(trial.part.cases.front().world) +
+                  ": leave --in-process out");
   try {
     auto domain = trial.device == DeviceType::cuda ? make_cuda_memory(options.ordinal) : make_host_memory();
     ReferenceModule references(reference_path());

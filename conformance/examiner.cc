@@ -47,6 +47,19 @@ std::string one_line(const Trial& t) {
   return text;
 }
 
+// Every drive sees the first cases, as many as the quick tier tries. After them a case goes through the plain drives
+// and takes its turn in one of three groups of the others: more cases, not more of everything.
+bool due(Drive drive, int ordinal) {
+  constexpr int kAllDrives = 96;
+  constexpr std::size_t kGroups = 3;
+  if (ordinal <= kAllDrives || drive == Drive::eager || drive == Drive::two_poisons) return true;
+  return static_cast<std::size_t>(drive) % kGroups == static_cast<std::size_t>(ordinal) % kGroups;
+}
+
+std::string key_of(const Subject& s) {
+  return s.slot + "/" + s.variant + "/" + s.device + "/" + s.dtype + "/" + std::to_string(s.ranks);
+}
+
 constexpr double kLeastShrinkSeconds = 1;  // for each further rule, once the slot and dtype's budget is spent
 
 // What a rule made of one trial, kept instead of the observation.
@@ -67,7 +80,7 @@ std::string shell_word(const std::string& word) {
 
 Subject subject_of(const Unit& unit) {
   return {unit.variant->slot->id, unit.variant->info.id, std::string(name_of(unit.variant->device)),
-          std::string(name_of(unit.dtype)), ""};
+          std::string(name_of(unit.dtype)), "", unit.ranks};
 }
 
 struct Examiner::Finding {
@@ -97,7 +110,7 @@ Examiner::~Examiner() = default;
 
 Examiner::UnitState& Examiner::state_of(const Unit& unit) {
   const Subject s = subject_of(unit);
-  auto& state = units_[s.slot + "/" + s.variant + "/" + s.device + "/" + s.dtype];
+  auto& state = units_[key_of(s)];
   if (!state) {
     state = std::make_unique<UnitState>();
     for (const RuleSpec* rule : config_.rules)
@@ -108,6 +121,20 @@ Examiner::UnitState& Examiner::state_of(const Unit& unit) {
 }
 
 namespace {
+
+// Of several ranks, any may be late for a reason that is the machine's: a hang is the candidate's where two fresh sets
+// of workers repeat it (spec/README.md, blame in distributed runs).
+void reproduce_hang(Bench& bench, const Trial& trial, Tier tier, Observation& seen) {
+  for (int again = 0; again < 2; ++again) {
+    bench.retire_worker();
+    const Observation repeated = observe(bench, trial, tier);
+    if (repeated.fault && repeated.fault->reason == Reason::timeout) continue;
+    seen.fault->verdict = Verdict::no_decision;
+    seen.fault->reason = Reason::flaky;
+    seen.fault->text += "; a fresh set of workers did not repeat it";
+    return;
+  }
+}
 
 // An earlier call may be what ends an idle worker. Where one ended so, trials wait a moment for their own worker's end.
 Observation observe_and_wait(Bench& bench, const Trial& trial, Tier tier, bool wait) {
@@ -126,6 +153,9 @@ Observation observe_and_wait(Bench& bench, const Trial& trial, Tier tier, bool w
 Observation observe_patiently(Bench& bench, const Trial& trial, Tier tier, int& wary) {
   Observation seen = observe_and_wait(bench, trial, tier, wary > 0);
   wary = std::max(0, wary - 1);
+  // While a failure is made smaller it has been reproduced already.
+  if (seen.fault && seen.fault->reason == Reason::timeout && !seen.others.empty() && !bench.shrinking())
+    reproduce_hang(bench, trial, tier, seen);
   for (int again = 0; again < 2 && seen.fault && seen.fault->verdict == Verdict::no_decision; ++again) {
     const Reason before = seen.fault->reason;
     if (before == Reason::harness) wary = kWaryTrials;
@@ -186,6 +216,7 @@ void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
       continue;
     if (captures(drive) && !unit.variant->info.graph_safe()) continue;
     if (c.padded && drive != Drive::eager) continue;
+    if (!due(drive, state.observed)) continue;
     Trial trial;
     trial.variant = unit.variant->info.id;
     trial.device = unit.variant->device;
@@ -265,7 +296,9 @@ std::vector<Trial> Examiner::corpus_of(const Unit& unit) {
   for (const std::string& path : corpus_files(config_.corpus)) {
     Trial t = read_trial(path);
     const Case& c = t.part.cases.front();
-    if (c.slot != unit.variant->slot->id || c.dtype != unit.dtype || t.device != unit.variant->device) continue;
+    if (c.slot != unit.variant->slot->id || c.dtype != unit.dtype || t.device != unit.variant->device ||
+        c.world != unit.ranks)
+      continue;
     t.variant = unit.variant->info.id;
     trials.push_back(std::move(t));
   }
@@ -380,7 +413,11 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
     const std::uint64_t seed = derive_key(config_.seed, info.id);
     const PropertyResult property =
         for_all_cases(*unit.variant->slot, unit.dtype, config_.tier, seed,
-                      [&](const Case& c) { return consider(unit, state, c, rule); },
+                      [&](const Case& c) {
+                        Case on_ranks = c;
+                        on_ranks.world = unit.ranks;
+                        return consider(unit, state, on_ranks, rule);
+                      },
                       [&](Case& c) { settle(unit, c); });
     failed = property.falsified.has_value();
     if (!property.error.empty()) {
@@ -439,7 +476,7 @@ void Examiner::finish(const Unit& unit) {
   line.outside_domain = state.outside;
   writer_.line(to_json(line));
   const Subject s = line.subject;
-  units_.erase(s.slot + "/" + s.variant + "/" + s.device + "/" + s.dtype);
+  units_.erase(key_of(s));
 }
 
 }  // namespace assay

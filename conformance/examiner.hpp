@@ -25,6 +25,7 @@ namespace assay {
 struct Unit {
   const CandidateVariant* variant = nullptr;
   DType dtype = DType::f32;
+  int ranks = 1;                           // of a collective
 };
 
 struct ExaminerConfig {

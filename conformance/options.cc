@@ -56,6 +56,9 @@ ParseOutcome parse_options(int argc, char** argv) {
       ->check(named(device_from, "device (host, cuda)"));
   check->add_option("--dtype", dtypes, "bf16, fp16, fp32; default: all three")
       ->check(named(dtype_from, "dtype (bf16, fp16, fp32)"));
+  check->add_option("--ranks", o.ranks, "group sizes that collectives are judged with; default: 2 and 4")
+      ->delimiter(',')
+      ->check(CLI::Range(1, static_cast<int>(kMostRanks)));
   check->add_option("--tier", tier, "quick, full or gate: how much is tried")
       ->check(named(tier_from, "tier (quick, full, gate)"));
   check->add_option("--seed", seed, "a number, or random");

@@ -17,6 +17,7 @@ struct Options {
   std::vector<std::string> slots, rules; // filters; empty: all
   std::vector<DeviceType> devices;       // empty: every one that the library declares
   std::vector<DType> dtypes;             // empty: bf16, fp16, fp32
+  std::vector<int> ranks;                // group sizes of collectives; empty: 2 and 4
   std::vector<std::string> variants;     // filter by id; empty: all
   std::vector<std::string> slots_offered;  // --offers: the load check of assay_add_candidate
   Tier tier = Tier::quick;

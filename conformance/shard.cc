@@ -93,7 +93,8 @@ class RuleTest : public testing::Test {
           context_.writer.line(to_json(record));
         }
       }
-      const std::string whose = record.subject.variant + " " + record.subject.device + " " + record.subject.dtype;
+      const std::string whose = record.subject.variant + " " + record.subject.device + " " + record.subject.dtype +
+                                (record.subject.ranks > 1 ? " x " + std::to_string(record.subject.ranks) : "");
       if (record.verdict == Verdict::fail || record.verdict == Verdict::no_decision || record.verdict == Verdict::vacuous)
         ADD_FAILURE() << whose << ": " << name_of(record.verdict) << " " << name_of(record.reason) << ": " << record.text;
       judged = judged || record.verdict != Verdict::not_applicable;

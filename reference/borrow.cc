@@ -6,11 +6,18 @@
 #include <memory>
 #include <stdexcept>
 
+// Where libtorch's matrix products are OpenBLAS's, whose threads at::set_num_threads does not know.
+extern "C" __attribute__((weak)) void openblas_set_num_threads(int);
+
 namespace assay::reference {
 namespace {
 
 // The judge has as many processes as cores, and a small case is done before a second thread is awake.
-[[maybe_unused]] const bool one_thread = (at::set_num_threads(1), true);
+[[maybe_unused]] const bool one_thread = [] {
+  at::set_num_threads(1);
+  if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
+  return true;
+}();
 
 at::ScalarType scalar_type(DType dtype) {
   switch (dtype) {

@@ -19,7 +19,7 @@ using Group = std::vector<FailureRecord>;
 
 bool same_place(const FailureRecord& a, const FailureRecord& b) {
   return a.subject.slot == b.subject.slot && a.subject.variant == b.subject.variant &&
-         a.subject.device == b.subject.device && a.reason == b.reason;
+         a.subject.device == b.subject.device && a.subject.ranks == b.subject.ranks && a.reason == b.reason;
 }
 
 bool same_trial(const FailureRecord& a, const FailureRecord& b) {
@@ -210,6 +210,7 @@ std::string failure_text(const Group& group, const RunRecord& run, bool colour) 
   std::string variant = printable(first.subject.variant);
   if (!first.subject.device.empty()) variant += (variant.empty() ? "on " : " on ") + printable(first.subject.device);
   if (!first.subject.dtype.empty()) variant += (variant.empty() ? "" : ", ") + printable(first.subject.dtype);
+  if (first.subject.ranks > 1) variant += ", " + std::to_string(first.subject.ranks) + " ranks";
   if (!others.empty()) variant += "; also: " + joined(others);
   if (!variant.empty()) out += wrapped("  variant: ", variant);
   if (rules.size() > kRulesInTitle) out += wrapped("  rules: ", joined(rules));

@@ -121,7 +121,8 @@ class Document {
     std::string name = subject.rule;
     if (!subject.variant.empty() || !subject.dtype.empty()) {
       const char* slash = subject.variant.empty() || subject.dtype.empty() ? "" : "/";
-      name += " [" + subject.variant + slash + subject.dtype + "]";
+      const std::string ranks = subject.ranks > 1 ? " x" + std::to_string(subject.ranks) : "";
+      name += " [" + subject.variant + slash + subject.dtype + ranks + "]";
     }
     Verdict verdict = rule ? rule->verdict : Verdict::pass;
     Reason reason = rule ? rule->reason : Reason::none;

@@ -67,6 +67,7 @@ std::string row_name(const Subject& s) {
   std::string name = s.slot.empty() ? "(library)" : s.slot;
   if (!s.variant.empty()) name += " " + s.variant;
   if (!s.device.empty()) name += " " + s.device;
+  if (s.ranks > 1) name += " x" + std::to_string(s.ranks);
   return shortened(printable(name), report_columns);
 }
 

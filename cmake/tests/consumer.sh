@@ -1,13 +1,22 @@
 #!/bin/bash
-# consumer.sh SOURCE PREFIX CMAKE CTEST CC CXX: copies a stranger's project out of our tree, builds it against the
-# package installed in PREFIX and runs its tests.
+# consumer.sh SOURCE PREFIX CMAKE CTEST CC CXX: copies a stranger's project out of our tree and runs there, against the
+# package installed in PREFIX, the commands of the guide for authors of slots, the project's own tests among them.
+# Demands what the guide promises: the code that it shows is the project's, the right kernel passes, and the wrong one
+# fails with exit code 1.
 set -euo pipefail
-source=$1 prefix=$2 cmake=$3 ctest=$4
-export CC=$5 CXX=$6 CFLAGS="-Wall -Wextra -Wpedantic -Werror" CXXFLAGS="-Wall -Wextra -Wpedantic -Werror"
+. "$(dirname "$0")/block.sh"
+source=$(realpath "$1")
+guide=$source/../../conformance/README.md section="A slot of your own"
+export ASSAY=$2 PATH="$(dirname "$3"):$(dirname "$4"):$PATH" CC=$5 CXX=$6 CMAKE_GENERATOR=Ninja
+export CFLAGS="-Wall -Wextra -Wpedantic -Werror" CXXFLAGS="-Wall -Wextra -Wpedantic -Werror"
+export CTEST_OUTPUT_ON_FAILURE=1 CTEST_NO_TESTS_ACTION=error
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cp -r "$source" "$place/consumer"
-"$cmake" -S "$place/consumer" -B "$place/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
-  -DCMAKE_PREFIX_PATH="$prefix${CMAKE_PREFIX_PATH:+;${CMAKE_PREFIX_PATH//:/;}}"
-"$cmake" --build "$place/build"
-"$ctest" --test-dir "$place/build" --output-on-failure --no-tests=error
+cd "$place/consumer"
+block "$guide" "$section" sh > commands.sh
+[[ -s commands.sh ]] || { echo "the guide has no commands"; exit 1; }
+[[ $(< gelu.h) == *"$(block "$guide" "$section" c)"* && $(< gelu_slot.cc) == *"$(block "$guide" "$section" cpp)"* ]] ||
+  { echo "the guide shows other code than cmake/consumer has"; exit 1; }
+bash -euo pipefail commands.sh | tee output.txt
+grep -q '^PASS' output.txt && grep -qx 'exit code 1' output.txt

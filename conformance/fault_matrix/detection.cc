@@ -39,7 +39,9 @@ std::vector<Unit> units_of(const Candidate& candidate, DeviceType device) {
   std::vector<Unit> units;
   for (const CandidateVariant& v : candidate.variants)
     if (v.device == device)
-      for (const DType dtype : {DType::bf16, DType::f16, DType::f32}) units.push_back({&v, dtype});
+      for (const DType dtype : {DType::bf16, DType::f16, DType::f32})
+        for (const int ranks : v.slot->kind == Kind::collective ? std::vector<int>{2, 4} : std::vector<int>{1})
+          units.push_back({&v, dtype, ranks});
   return units;
 }
 

@@ -1,5 +1,6 @@
 // input.*: inputs are read-only, bounded, strided as described, and belong to one call.
 #include "conformance/rules/judging.hpp"
+#include "harness/compare/output.hpp"
 
 namespace assay {
 namespace {
@@ -16,14 +17,14 @@ Judgement unchanged(const Observation& seen) {
 }
 
 Judgement bounds(const Observation& seen) {
-  if (seen.trial.part.drive == Drive::garbage && seen.calls.size() == 2) {
+  // Around the inputs, then in what the contract excludes.
+  for (std::size_t k = 1; seen.trial.part.drive == Drive::garbage && k < seen.calls.size(); ++k)
     for (std::size_t i = 0; i < seen.calls[0].outputs.size(); ++i)
-      if (auto found = judging::differ(seen, seen.calls[1].outputs[i], seen.calls[0].outputs[i].actual,
-                                       Reason::out_of_bounds, "other bytes around the inputs")) {
+      if (auto found = judging::differ(seen, seen.calls[k].outputs[i], seen.calls[0].outputs[i].actual,
+                                       Reason::out_of_bounds, seen.calls[k].label)) {
         found->text = "bytes outside the logical inputs reach the output: " + found->text;
         return *found;
       }
-  }
   // NaN beside the inputs that reaches the arithmetic shows as a mismatch in both runs alike.
   if (auto found = judging::any_mismatch(seen, Reason::out_of_bounds)) return *found;
   return pass(judging::informative(seen));
@@ -48,9 +49,12 @@ Judgement scalars(const Observation& seen) {
       found->text = "with another " + call.changed_scalar + ": " + found->text;
       return *found;
     }
-    // Evidence only where the right answer moved out of the comparator's reach of the first one.
+    // Evidence only where the right answer moved out of the comparator's reach of the first one. No scale can move a
+    // selection: that it stays right is all there is to see.
     const CallSeen& base = seen.calls.front();
-    for (std::size_t i = 0; i < call.outputs.size(); ++i) {
+    const bool selects = grades_selections(seen.slot->comparing(call.c).mode);
+    moved = moved || (selects && call.informative);
+    for (std::size_t i = 0; i < call.outputs.size() && !selects; ++i) {
       moved = moved || judging::beyond_tolerance(base.outputs[i].actual, call.reference->outputs[i].expected, call.c.dtype);
     }
   }

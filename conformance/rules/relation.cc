@@ -104,7 +104,33 @@ Judgement repeatable(const Observation& seen) {
   return pass(seen.calls[0].outputs.front().actual.size() > 0);
 }
 
+// Another order of the sum: rounding may differ, so that not even a deterministic variant owes the same bytes.
+Judgement ranks_exchanged(const Observation& seen) {
+  bool any = false;
+  for (const CallSeen& call : seen.calls) {
+    if (call.label != "ranks exchanged") continue;
+    any = true;
+    Observation within = {};  // what differ() asks of an observation
+    within.slot = seen.slot;
+    within.trial = seen.trial;
+    for (std::size_t i = 0; i < call.outputs.size(); ++i)
+      if (auto found = judging::differ(within, call.outputs[i], seen.calls.front().outputs[i].actual, Reason::rank_order,
+                                       call.label)) {
+        found->text = "ranks that exchange their inputs change the result: " + found->text;
+        return *found;
+      }
+    if (auto found = judging::mismatch(seen, call, Reason::rank_order)) return *found;
+  }
+  return any ? pass(judging::informative(seen)) : not_applicable();
+}
+
 const RuleRow rows[] = {
+    RuleRow{{.id = "relation.rank_permutation",
+             .sentence = "Exchanging the ranks' inputs exchanges nothing but rounding.",
+             .how = "every rank with the next one's inputs, against the base call's outputs, within the comparator",
+             .drives = {Drive::variation},
+             .kinds = {Kind::collective},
+             .judge = ranks_exchanged}},
     RuleRow{{.id = "relation.repeatable",
              .sentence = "A variant that says DETERMINISTIC gives the same bytes 8 times, under other load.",
              .how = "the same call beside other work on the device; on the host under other orders of blocks",

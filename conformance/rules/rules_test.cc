@@ -3,194 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <limits>
 #include <set>
 
-#include "assay/rule.hpp"
+#include "conformance/rules/forged_test.hpp"
 
 namespace assay {
 namespace {
 
-const SlotSpec& slot() {
-  static const SlotSpec spec = [] {
-    SlotSpec s;
-    s.id = "test.slot";
-    s.dims = {{"rows", 0, 4096, {7}}, {"width", 1, 8192, {8}}};
-    s.groups = {{"row", std::nullopt}};
-    s.accumulation = [](const Case&) { return 8.0; };
-    s.recipes = {{"normal", Recipe::normal}, {"tag", Recipe::tag}, {"ties", Recipe::ties}};
-    s.relations = {{RelationSpec::Form::rows, "rows", {"x"}, {"out"}}};
-    s.arguments = args(in("x", {"rows", "width"}).strided(16), in("w", {"width"}).fixed(),
-                       out("out", {"rows", "width"}).strided(16), f64("eps", {1e-6, 0.25}))
-                      .specs;
-    return s;
-  }();
-  return spec;
-}
-
-Case base_case() {
-  Case c;
-  c.slot = slot().id;
-  c.dims = {{"rows", 7}, {"width", 8}};
-  c.layouts = {{"x", {4, 0}}, {"out", {4, 0}}};
-  c.scalars = {{"eps", 1e-6}};
-  c.recipe = "ties";
-  return c;
-}
-
-float answer(std::int64_t row, std::int64_t column, double version) {
-  return static_cast<float>(1.0 + static_cast<double>(row) + 0.125 * static_cast<double>(column) + 16.0 * version);
-}
-
-// A call that did everything right. Row i of the output is row rows[i] of the slot's mathematics.
-CallSeen right_call(const std::string& label, double version = 0, std::vector<std::int64_t> rows = {},
-                    Case c = base_case()) {
-  CallSeen call;
-  call.label = label;
-  if (!rows.empty()) c.dims["rows"] = static_cast<std::int64_t>(rows.size());
-  call.c = c;
-  call.rows = rows;
-  const std::int64_t count = c["rows"], width = c["width"];
-  OutputSeen out;
-  out.spec = &slot().argument("out");
-  out.actual = Tensor({count, width}, DType::f32);
-  auto reference = std::make_shared<ReferenceResult>();
-  reference->outputs.push_back({Tensor({count, width}, DType::f64), Tensor({count, width}, DType::f64)});
-  for (std::int64_t r = 0; r < count; ++r)
-    for (std::int64_t k = 0; k < width; ++k) {
-      const float value = answer(rows.empty() ? r : rows[static_cast<std::size_t>(r)], k, version);
-      out.actual.view().at<float>({r, k}) = value;
-      reference->outputs[0].expected.view().at<double>({r, k}) = value;
-      reference->outputs[0].magnitude.view().at<double>({r, k}) = std::abs(static_cast<double>(value));
-    }
-  call.outputs.push_back(std::move(out));
-  call.reference = std::move(reference);
-  for (const char* name : {"x", "w"}) call.inputs.push_back({&slot().argument(name), 0, ""});
-  return call;
-}
-
-// The buffers of an earlier call, refilled and untouched since.
-CallSeen right_bystander(const std::string& label) {
-  CallSeen call = right_call(label);
-  call.reference = nullptr;
-  call.outputs[0].poison.count = call.outputs[0].actual.size();
-  return call;
-}
-
-// What a right, deterministic, graph-safe candidate makes a drive see.
-Observation right(Drive drive, const Case& c = base_case()) {
-  Observation seen;
-  seen.slot = &slot();
-  seen.variant = {0, "forged", ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC};
-  seen.trial.variant = "forged";
-  seen.trial.part.drive = drive;
-  seen.trial.part.cases.assign(cases_of(drive), c);
-  const auto call = [&](const std::string& label, double version = 0,
-                        std::vector<std::int64_t> rows = {}) -> CallSeen& {
-    return seen.calls.emplace_back(right_call(label, version, std::move(rows), c));
-  };
-  switch (drive) {
-    case Drive::eager:
-      call("call");
-      break;
-    case Drive::two_poisons:
-      call("first poison"), call("second poison");
-      break;
-    case Drive::relocated:
-      call("call A"), call("call B", 1), call("call A again, elsewhere", 2);
-      seen.bystanders.push_back(right_bystander("buffers of the first call"));
-      break;
-    case Drive::guard_pages:
-      call("flush with the end"), call("flush with the start");
-      break;
-    case Drive::garbage:
-      call("NaN around the inputs"), call("other bytes around the inputs");
-      break;
-    case Drive::variation:
-      call("base");
-      if (c["rows"] > 3) {
-        call("other rows beside", 0, {5, 2, -1, 0, 6});
-        call("split, first part", 0, {0, 1, 2});
-        call("split, second part", 0, {3, 4, 5, 6});
-      }
-      call("eps changed", 3).changed_scalar = "eps";
-      break;
-    case Drive::repeat_under_load:
-      for (int i = 0; i < 8; ++i) call("repeat " + std::to_string(i)).reference = nullptr;
-      break;
-    case Drive::late_producer:
-      call("call behind its producer");
-      break;
-    case Drive::held_stream:
-      call("call on a held stream");
-      break;
-    case Drive::two_streams:
-      call("on the first stream"), call("on the second stream", 1);
-      break;
-    case Drive::capture_replay:
-      seen.captured = true;
-      for (int i = 0; i < 3; ++i) call("replay " + std::to_string(i), i + 1).mutated = "x";
-      break;
-    case Drive::interleaved_graphs:
-      seen.captured = true;
-      call("A, replay 0", 1), call("B, replay 1", 2), call("A, replay 2", 3), call("eager call between replays", 4);
-      call("B, replay 4", 5), call("A, replay 5", 6);
-      break;
-    case Drive::regrow:
-      seen.captured = true;
-      call("large eager call"), call("small replay after it", 1);
-      seen.bystanders.push_back(right_bystander("buffers of the large call"));
-      break;
-    case Drive::many_replays:
-      seen.captured = true;
-      seen.replays = 48;
-      seen.usage.assign(5, {1 << 20, 12});
-      call("after many replays");
-      break;
-  }
-  return seen;
-}
-
-using Change = std::function<void(Observation&)>;
-
-float& cell(Observation& seen, std::size_t call, std::int64_t row = 3, std::int64_t column = 2) {
-  return seen.calls.at(call).outputs.at(0).actual.view().at<float>({row, column});
-}
-Change wrong(std::size_t call) {
-  return [=](Observation& seen) { cell(seen, call) += 0.5F; };
-}
-// One unit in the last place: invisible to every tolerance.
-Change nudged(std::size_t call, std::int64_t row = 3) {
-  return [=](Observation& seen) {
-    float& value = cell(seen, call, row);
-    value = std::nextafter(value, 1e30F);
-  };
-}
-Change unwritten(std::size_t call) {
-  return [=](Observation& seen) { seen.calls.at(call).outputs.at(0).poison = {1, {26}}; };
-}
-Change stray(std::size_t call) {
-  return [=](Observation& seen) {
-    seen.calls.at(call).outputs.at(0).canary.changed = 2;
-    seen.calls.at(call).outputs.at(0).canary.text = "2 bytes changed";
-  };
-}
-Change input_written(std::size_t call) {
-  return [=](Observation& seen) { seen.calls.at(call).inputs.at(1).changed = 4; };
-}
-Change another_answer(std::size_t call, std::size_t of) {  // the output of another call
-  return [=](Observation& seen) { seen.calls.at(call).outputs = seen.calls.at(of).outputs; };
-}
-Change failed(Op op, StepCode code) {
-  return [=](Observation& seen) {
-    seen.failed_op = op;
-    seen.failed_code = code;
-    seen.failed_text = "said so";
-    seen.failed_label = "where";
-  };
-}
+using namespace forged;
 
 struct Misdeed {
   const char* rule;
@@ -225,6 +46,8 @@ const std::vector<Misdeed>& misdeeds() {
       {"input.bounds", Drive::garbage, Reason::out_of_bounds,
        [](Observation& seen) { wrong(0)(seen), wrong(1)(seen); }},
       {"input.bounds", Drive::guard_pages, Reason::out_of_bounds, wrong(0)},
+      {"input.bounds", Drive::garbage, Reason::out_of_bounds, nudged(2)},  // NaN in what is excluded
+      {"input.bounds", Drive::garbage, Reason::out_of_bounds, wrong(3)},
       {"input.strides", Drive::eager, Reason::mismatch, wrong(0)},
       {"input.scalars", Drive::variation, Reason::scalar_ignored, another_answer(4, 0)},
       {"input.not_retained", Drive::relocated, Reason::retained, wrong(2)},
@@ -251,6 +74,46 @@ const std::vector<Misdeed>& misdeeds() {
        [](Observation& seen) { cell(seen, 1, 2) += 1; }},  // a stranger's own row
       {"relation.split", Drive::variation, Reason::split_differs, nudged(2, 0)},
       {"relation.split", Drive::variation, Reason::split_differs, nudged(3, 3)},
+      {"relation.page_permutation", Drive::variation, Reason::page_dependence, nudged(kFirstChangedCall)},
+      {"relation.page_permutation", Drive::variation, Reason::page_dependence,
+       [](Observation& seen) { wrong(0)(seen), wrong(kFirstChangedCall)(seen); }},  // wrong alike
+      {"relation.index_order", Drive::variation, Reason::index_order, wrong(kFirstChangedCall + 1)},
+      {"relation.rank_permutation", Drive::variation, Reason::rank_order, wrong(kFirstChangedCall + 3)},
+      {"collective.reference", Drive::eager, Reason::mismatch,
+       [](Observation& seen) {
+         seen.others.push_back(right(Drive::eager));
+         wrong(0)(seen);
+       }},
+      {"collective.reference", Drive::eager, Reason::mismatch,
+       [](Observation& seen) {
+         seen.others.push_back(right(Drive::eager));
+         wrong(0)(seen.others[0]);
+       }},
+      {"relation.linearity", Drive::variation, Reason::not_linear, nudged(kFirstChangedCall + 2)},
+      {"relation.linearity", Drive::variation, Reason::not_linear, another_answer(kFirstChangedCall + 2, 0)},
+      {"prepare.once", Drive::prepared, Reason::prepared, wrong(0)},
+      {"prepare.once", Drive::prepared, Reason::prepared, another_answer(1, 0)},
+      {"prepare.isolated", Drive::prepared, Reason::not_isolated, another_answer(3, 2)},  // B's weights serve A
+      {"prepare.isolated", Drive::prepared, Reason::not_isolated, wrong(4)},              // released with B
+      {"prepare.raw_unchanged", Drive::eager, Reason::input_changed,
+       [](Observation& seen) { seen.weights[1].changed = 4; }},
+      {"prepare.raw_unchanged", Drive::prepared, Reason::input_changed,
+       [](Observation& seen) { seen.weights[0].changed = 1; }},
+      {"prepare.raw_unchanged", Drive::capture_replay, Reason::input_changed,
+       [](Observation& seen) { seen.weights[0].changed = 1; }},
+      {"prepare.bounded", Drive::prepared, Reason::left_behind, left(kEnvironment)},
+      {"prepare.bounded", Drive::prepared, Reason::left_behind, left(kSignalHandlers)},
+      {"prepare.bounded", Drive::prepared, Reason::left_behind, left(kDirectory)},
+      {"prepare.bounded", Drive::prepared, Reason::left_behind, left(kThreads)},
+      {"prepare.bounded", Drive::prepared, Reason::left_behind,
+       [](Observation& seen) {
+         for (PrepareSeen& p : seen.prepares) p.device_bytes = (4 << 20) + (64 << 20) + 1;
+       }},
+      {"prepare.bounded", Drive::prepared, Reason::left_behind,
+       [](Observation& seen) {
+         for (PrepareSeen& p : seen.prepares) p.host_bytes = 70 << 20;
+       }},
+      {"prepare.tagged_view", Drive::prepared, Reason::prepared, wrong(0)},
       {"graph.captures", Drive::capture_replay, Reason::capture_failed,
        failed(Op::end_capture, StepCode::capture_unjoined)},
       {"graph.captures", Drive::capture_replay, Reason::capture_failed, failed(Op::call, StepCode::capture_illegal)},
@@ -310,6 +173,15 @@ Change in_case(std::function<void(Case&)> change) {
   return [change = std::move(change)](Observation& seen) { change(seen.trial.part.cases[0]); };
 }
 void dense(Observation& seen) { seen.trial.part.cases[0].layouts.clear(); }
+void without_changes(Observation& seen) { seen.calls.resize(kFirstChangedCall); }
+const SlotSpec& dense_slot() {
+  static const SlotSpec spec = [] {
+    SlotSpec s = made_up_slot();
+    s.weight_facts = [](const Case&) { return WeightFacts{}; };
+    return s;
+  }();
+  return spec;
+}
 
 struct Empty {
   const char* rule;
@@ -361,6 +233,28 @@ const std::vector<Empty>& empties() {
       {"relation.row_independence", Drive::variation, pass, uninformative},
       {"relation.split", Drive::variation, no, [](Observation& seen) { seen.calls.resize(2); }},
       {"relation.split", Drive::variation, pass, uninformative},
+      {"relation.page_permutation", Drive::variation, no, without_changes},
+      {"relation.page_permutation", Drive::variation, pass, uninformative},
+      {"relation.index_order", Drive::variation, no, without_changes},
+      {"relation.rank_permutation", Drive::variation, no, without_changes},
+      {"relation.rank_permutation", Drive::variation, pass, uninformative},
+      {"collective.reference", Drive::eager, no, nothing},  // a group of one
+      {"collective.reference", Drive::eager, pass,
+       [](Observation& seen) {
+         seen.others.push_back(right(Drive::eager));
+         uninformative(seen);
+       }},
+      {"relation.index_order", Drive::variation, pass, uninformative},
+      {"relation.linearity", Drive::variation, no, without_changes},
+      {"relation.linearity", Drive::variation, pass, uninformative},
+      {"prepare.once", Drive::prepared, pass, uninformative},
+      {"prepare.once", Drive::prepared, no, [](Observation& seen) { seen.prepares.clear(); }},
+      {"prepare.isolated", Drive::prepared, pass, uninformative},
+      {"prepare.isolated", Drive::prepared, no, nothing},
+      {"prepare.raw_unchanged", Drive::prepared, no, [](Observation& seen) { seen.weights.clear(); }},
+      {"prepare.bounded", Drive::prepared, no, [](Observation& seen) { seen.prepares.clear(); }},
+      {"prepare.tagged_view", Drive::prepared, pass, uninformative},
+      {"prepare.tagged_view", Drive::prepared, no, [](Observation& seen) { seen.slot = &dense_slot(); }},
       {"graph.captures", Drive::capture_replay, no, not_captured},
       {"graph.nothing_runs_at_capture", Drive::capture_replay, no, not_captured},
       {"graph.replay_rewrites", Drive::capture_replay, pass, nothing},
@@ -383,14 +277,12 @@ const std::vector<Empty>& empties() {
   return list;
 }
 
-std::string said(const Judgement& j) {
-  return std::string(name_of(j.verdict)) + " " + std::string(name_of(j.reason)) + ": " + j.text;
-}
-
 TEST(Rules, ARightObservationPassesEveryRuleThatReadsItWithEvidence) {
   for (const RuleSpec* rule : rule_catalogue())
     for (const Drive drive : rule->drives) {
-      const Judgement j = judge(*rule, right(drive));
+      Observation seen = right(drive);
+      if (rule->across_ranks) seen.others.push_back(right(drive));
+      const Judgement j = judge(*rule, seen);
       EXPECT_EQ(name_of(j.verdict), "PASS") << rule->id << " on " << name_of(drive) << ": " << said(j);
       EXPECT_TRUE(j.evidence) << rule->id << " on " << name_of(drive);
       EXPECT_TRUE(j.warning.empty()) << j.warning;
@@ -502,6 +394,72 @@ TEST(Rules, AWorstCellIsNamedWithItsBound) {
   EXPECT_FALSE(j.bound.empty());
 }
 
+TEST(Rules, AChangeThatReordersSumsIsHeldToTheTolerance) {
+  const auto judged = [](const char* rule, std::uint32_t flags, const Change& change) {
+    Observation seen = right(Drive::variation);
+    seen.variant.flags = flags;
+    change(seen);
+    return said(judge(*find_rule(rule), seen));
+  };
+  constexpr std::uint32_t deterministic = ASSAY_DETERMINISTIC;
+  EXPECT_EQ(judged("relation.index_order", deterministic, nudged(kFirstChangedCall + 1)), "PASS none: ");
+  EXPECT_EQ(judged("relation.page_permutation", 0, nudged(kFirstChangedCall)), "PASS none: ");
+  EXPECT_EQ(judged("relation.linearity", 0, nudged(kFirstChangedCall + 2)), "PASS none: ");
+  EXPECT_NE(judged("relation.index_order", deterministic, wrong(kFirstChangedCall + 1)).find("another order: out: "),
+            std::string::npos);
+  // Each change is read by the rule that it names and by no other.
+  EXPECT_EQ(judged("relation.linearity", deterministic, wrong(kFirstChangedCall)), "PASS none: ");
+}
+
+TEST(Rules, OnAGpuWhatTheFirstPrepareDoesOnceIsForgiven) {
+  const auto judged = [](DeviceType device, const Change& change) {
+    Observation seen = right(Drive::prepared);
+    seen.device = device;
+    change(seen);
+    return std::string(name_of(judge(*find_rule("prepare.bounded"), seen).verdict));
+  };
+  const Change both = [](Observation& seen) {
+    for (PrepareSeen& p : seen.prepares) p.surroundings = kThreads;
+  };
+  EXPECT_EQ(judged(DeviceType::cuda, left(kThreads)), "PASS");
+  EXPECT_EQ(judged(DeviceType::cuda, both), "FAIL");
+  EXPECT_EQ(judged(DeviceType::cuda, left(kEnvironment)), "FAIL");
+  // A context's memory comes with the first; 4 times the raw bytes and 64 MiB may stay.
+  for (const DeviceType device : {DeviceType::host, DeviceType::cuda}) {
+    EXPECT_EQ(judged(device, [](Observation& seen) { seen.prepares[0].device_bytes = 1 << 30; }), "PASS");
+    EXPECT_EQ(judged(device, [](Observation& seen) { seen.prepares[0].host_bytes = 1 << 30; }), "PASS");
+    EXPECT_EQ(judged(device,
+                     [](Observation& seen) {
+                       for (PrepareSeen& p : seen.prepares) p.device_bytes = (4 << 20) + (64 << 20);
+                     }),
+              "PASS");
+  }
+}
+
+TEST(Rules, OfPaddedOutputsThatAreContiguousByContractTheReaderIsOnlyWarned) {
+  const RuleSpec& strides = *find_rule("write.strides");
+  const Change fault = [](Observation& seen) {
+    seen.fault = Fault{Verdict::fail, Reason::crash, Phase::entry, 3, "it crashed", -1, 0};
+  };
+  for (const Change& change : {stray(0), wrong(0), failed(Op::call, StepCode::entry_failed), fault}) {
+    Observation seen = right(Drive::eager);
+    change(seen);
+    EXPECT_EQ(name_of(judge(strides, seen).verdict), "FAIL");
+    seen.trial.part.cases[0].padded = true;
+    const Judgement j = judge(strides, seen);
+    EXPECT_EQ(name_of(j.verdict), "PASS") << said(j);
+    EXPECT_EQ(j.warning.rfind("contiguous_only: ", 0), 0u) << j.warning;
+    EXPECT_FALSE(j.worker_ended);
+  }
+  Observation seen = right(Drive::eager);
+  seen.trial.part.cases[0].padded = true;
+  EXPECT_EQ(judge(strides, seen).warning, "") << "right on padding, too";
+  seen.fault = Fault{Verdict::no_decision, Reason::killed, Phase::entry, 3, "killed", -1, 0};
+  EXPECT_EQ(name_of(judge(strides, seen).verdict), "NO_DECISION");
+  for (const RuleSpec* rule : rule_catalogue())
+    EXPECT_EQ(rule->on_padded_outputs, rule == &strides) << rule->id << " would fail where only a warning is due";
+}
+
 // ---- judge() itself ----
 
 TEST(Judge, ACandidatesFaultFailsWhateverTheRuleAsks) {
@@ -547,6 +505,19 @@ TEST(Judge, RulesApplyByKindAndDevice) {
   EXPECT_TRUE(applies(rule, block, DeviceType::cuda));
   EXPECT_FALSE(applies(rule, block, DeviceType::host));
   EXPECT_FALSE(applies(rule, slot(), DeviceType::cuda));
+  // Rules about weights are asked where there are some.
+  SlotSpec bare = slot();
+  bare.weights.clear();
+  for (const RuleSpec* r : rule_catalogue()) {
+    const bool of_weights = r->id.rfind("prepare.", 0) == 0;
+    EXPECT_EQ(r->needs_prepare, of_weights) << r->id;
+    if (of_weights) {
+      EXPECT_TRUE(applies(*r, slot(), DeviceType::cuda)) << r->id;
+    }
+    if (of_weights) {
+      EXPECT_FALSE(applies(*r, bare, DeviceType::cuda)) << r->id;
+    }
+  }
 }
 
 }  // namespace

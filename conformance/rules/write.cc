@@ -51,13 +51,6 @@ Judgement binding(const Observation& seen) {
 
 Judgement strides(const Observation& seen) {
   const Case& c = seen.trial.part.cases[0];
-  // Contiguous by contract, and no source says so: what breaks on padding is told, never failed.
-  const auto warned = [&](Judgement found) {
-    if (!c.padded) return found;
-    Judgement told = pass();
-    told.warning = std::string(name_of(Reason::contiguous_only)) + ": right on contiguous outputs only: " + found.text;
-    return told;
-  };
   bool padded = c.far;
   for (const auto& [name, layout] : c.layouts)
     if (layout.pad && seen.slot->argument(name).kind == 'o') padded = true;
@@ -65,9 +58,9 @@ Judgement strides(const Observation& seen) {
   for (const CallSeen& call : seen.calls)
     for (const OutputSeen& out : call.outputs)
       if (!out.canary.clean())
-        return warned(fail(Reason::stray_write, "the padding of " + out.spec->name + " was written: " + out.canary.text,
-                           call.label));
-  if (auto found = judging::any_mismatch(seen)) return warned(*found);
+        return fail(Reason::stray_write, "the padding of " + out.spec->name + " was written: " + out.canary.text,
+                    call.label);
+  if (auto found = judging::any_mismatch(seen)) return *found;
   return pass(has_cells(seen));
 }
 

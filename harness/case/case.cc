@@ -1,5 +1,6 @@
 #include "harness/case/case.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -83,6 +84,7 @@ json to_json(const Case& c) {
           {"layouts", layouts},   {"scalars", scalars},        {"recipe", c.recipe}, {"seed", c.seed},
           {"early", c.early},     {"block_seed", c.block_seed}, {"far", c.far}};
   if (c.padded) j["padded"] = true;
+  if (c.world != 1) j["world"] = c.world;
   return j;
 }
 
@@ -117,6 +119,8 @@ Case case_from_json(const json& j) {
   c.block_seed = read<std::uint64_t>(j, "block_seed");
   c.far = read<bool>(j, "far");
   c.padded = j.contains("padded") && read<bool>(j, "padded");
+  if (j.contains("world")) c.world = read<std::int64_t>(j, "world");
+  if (c.world < 1 || c.world > kMostRanks) refuse("the field 'world' is not from 1 to " + std::to_string(kMostRanks));
   return c;
 }
 
@@ -134,6 +138,7 @@ std::string describe(const Case& c) {
   }
   if (c.far) text += " far rows";
   if (c.padded) text += " padded outputs";
+  if (c.world != 1) text += " ranks=" + std::to_string(c.world);
   text += c.early ? " early" : " late";
   if (c.block_seed) text += " blocks=" + std::to_string(c.block_seed);
   return text + " seed=" + std::to_string(c.seed);
@@ -167,6 +172,11 @@ Trial trial_from_json(const json& j) {
   t.device = device_from(read<std::string>(j, "device"));
   for (const json& part : list_of(j, "history", 4096)) t.history.push_back(part_from_json(part));
   t.part = part_from_json(j);
+  const std::int64_t world = t.part.cases.front().world;
+  const auto same = [&](const Case& c) { return c.world == world; };
+  for (const TrialPart& part : t.history)
+    if (!std::all_of(part.cases.begin(), part.cases.end(), same)) refuse("the history has another world than the trial");
+  if (!std::all_of(t.part.cases.begin(), t.part.cases.end(), same)) refuse("the cases are of several worlds");
   return t;
 }
 

@@ -35,10 +35,13 @@ struct Case {
   std::uint64_t block_seed = 0;                      // host model: order of blocks
   bool far = false;                                  // rows at a pitch over 2^31 elements, gaps unmapped
   bool padded = false;                               // outputs that are contiguous elsewhere have row padding
+  std::int64_t world = 1;                            // ranks of the group; 1 outside collective slots
 
   [[nodiscard]] std::int64_t operator[](std::string_view dim) const;  // throws std::out_of_range
   friend bool operator==(const Case&, const Case&) = default;
 };
+
+inline constexpr std::int64_t kMostRanks = 16;
 
 [[nodiscard]] nlohmann::json to_json(const Case&);
 [[nodiscard]] Case case_from_json(const nlohmann::json&);             // throws std::invalid_argument, one sentence
@@ -57,7 +60,7 @@ inline constexpr std::size_t kDrives = 15;
 
 struct TrialPart {
   Drive drive = Drive::eager;
-  std::vector<Case> cases;
+  std::vector<Case> cases;           // of one world
   friend bool operator==(const TrialPart&, const TrialPart&) = default;
 };
 

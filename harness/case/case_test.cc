@@ -31,6 +31,7 @@ Case arbitrary() {
   c.early = *rc::gen::arbitrary<bool>();
   c.block_seed = *rc::gen::arbitrary<std::uint64_t>();
   c.far = *rc::gen::arbitrary<bool>();
+  c.padded = *rc::gen::arbitrary<bool>();
   return c;
 }
 
@@ -124,6 +125,9 @@ TEST(CaseDigest, DiffersWhereAnyFieldDoes) {
   Case far = one();
   far.far = true;
   cases.push_back(far);
+  Case padded = one();
+  padded.padded = true;
+  cases.push_back(padded);
   std::set<std::string> digests, texts;
   for (const Case& c : cases) {
     digests.insert(digest(c));
@@ -131,6 +135,23 @@ TEST(CaseDigest, DiffersWhereAnyFieldDoes) {
   }
   EXPECT_EQ(digests.size(), cases.size());
   EXPECT_EQ(texts.size(), cases.size() - 1) << "describe() leaves the slot out and nothing else: it is a memo's key";
+}
+
+TEST(CaseJson, PaddedIsWrittenOnlyWhereItIsSo) {
+  // Trials and corpora from before the field keep their digests, and are read as unpadded.
+  EXPECT_FALSE(to_json(one()).contains("padded"));
+  EXPECT_FALSE(case_from_json(to_json(one())).padded);
+  Case padded = one();
+  padded.padded = true;
+  EXPECT_EQ(to_json(padded).at("padded"), true);
+  EXPECT_EQ(case_from_json(to_json(padded)), padded);
+  json unpadded = to_json(padded);
+  unpadded["padded"] = false;
+  EXPECT_EQ(case_from_json(unpadded), one());
+  for (const json& wrong : {json(nullptr), json(1), json("yes")}) {
+    unpadded["padded"] = wrong;
+    EXPECT_EQ(refusal([&] { (void)case_from_json(unpadded); }), "the field 'padded' is not true or false");
+  }
 }
 
 TEST(CaseJson, AMissingFieldIsNamed) {

@@ -63,6 +63,7 @@ TierLimits limits_of(Tier tier) noexcept {
 
 void repair(const SlotSpec& slot, Case& c) {
   c.slot = slot.id;
+  c.world = slot.kind == Kind::collective ? std::clamp<std::int64_t>(c.world, 1, kMostRanks) : 1;
   const auto contiguous = [](const ArgumentSpec& a) { return a.kind == 'o' && !a.strided; };
   c.padded = c.padded && std::any_of(slot.arguments.begin(), slot.arguments.end(), contiguous);
   std::map<std::string, std::int64_t> dims;
@@ -118,18 +119,24 @@ void repair(const SlotSpec& slot, Case& c) {
 
 void fit(const SlotSpec& slot, Case& c, const TierLimits& limits, const Case* least) {
   const auto floor_of = [&](const DimSpec& d) { return least ? std::max(d.min, least->dims.at(d.name)) : d.min; };
+  std::set<std::string> stuck;  // dims that the slot's own repair holds up
   for (int round = 0; round < 400; ++round) {
     if (slot.output_cells(c) <= limits.output_cells && work_of(slot, c) <= limits.reference_work &&
         slot.input_bytes(c) <= limits.input_bytes)
       return;
     const DimSpec* widest = nullptr;
     for (const DimSpec& d : slot.dims)
-      if (c.dims[d.name] > std::max<std::int64_t>(floor_of(d), 1) &&
+      if (c.dims[d.name] > std::max<std::int64_t>(floor_of(d), 1) && !stuck.count(d.name) &&
           (!widest || c.dims[d.name] > c.dims[widest->name]))
         widest = &d;
     if (!widest) return;
-    c.dims[widest->name] = std::max(floor_of(*widest), c.dims[widest->name] / 2);
+    const std::int64_t before = c.dims[widest->name];
+    c.dims[widest->name] = std::max(floor_of(*widest), before / 2);
     repair(slot, c);
+    if (c.dims[widest->name] < before)
+      stuck.clear();
+    else
+      stuck.insert(widest->name);
   }
 }
 
@@ -247,6 +254,7 @@ Case companion(const SlotSpec& slot, const Case& c, Drive drive, Tier tier) {
   Case other = c;
   for (int i = 0; i < 8; ++i) {
     other = drawn_case(slot, c.dtype, tier, static_cast<int>(draw.below(101)), draw.bits());
+    other.world = c.world;
     if (slot.output_cells(other) > 0) break;
   }
   return other;
@@ -256,6 +264,7 @@ double measure(const SlotSpec& slot, const Case& c) {
   double m = 0;
   for (const DimSpec& d : slot.dims) m += static_cast<double>(c.dims.at(d.name) - d.min);
   m *= 1024.0;
+  m += 4096.0 * static_cast<double>(c.world - 1);
   for (const KnobSpec& k : slot.knobs) m += c.knobs.at(k.name) == k.values.front() ? 0 : 16;
   for (std::size_t i = 0; i < slot.recipes.size(); ++i)
     if (slot.recipes[i].name == c.recipe) m += i <= 1 ? static_cast<double>(i) : 8.0;
@@ -297,6 +306,9 @@ std::vector<Case> moves(const SlotSpec& slot, const Case& c) {
   if (c.early) with([](Case& s) { s.early = false; });
   if (c.block_seed) with([](Case& s) { s.block_seed = 0; });
   if (c.far) with([](Case& s) { s.far = false; });
+  for (const std::int64_t world : {std::int64_t{2}, c.world / 2, c.world - 1})  // one rank is no collective
+    if (world >= 2 && world < c.world) with([&](Case& s) { s.world = world; });
+  if (c.padded) with([](Case& s) { s.padded = false; });
   for (const DimSpec& d : slot.dims) {
     const std::int64_t value = c.dims.at(d.name);
     std::set<std::int64_t> tried;

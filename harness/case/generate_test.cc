@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "assay/property.hpp"
 #include "harness/tensor/philox.hpp"
 
 namespace assay {
@@ -30,6 +31,18 @@ SlotSpec awkward() {
             {{{"rows", 1}, {"d", 65}, {"k", 60}}, Tier::quick, {{"lead", "1d"}}, "tag", {{"eps", 0.25}}},
             {{{"rows", 4000}, {"d", 512}}, Tier::full},
             {{{"rows", 5000}, {"d", 512}}, Tier::gate}};
+  return s;
+}
+
+// Its output is contiguous by contract, and a pool of rows is far larger than what is computed of it.
+SlotSpec pooled() {
+  SlotSpec s;
+  s.id = "test.pooled";
+  s.dims = {{"rows", 1, 64, {1, 7}}, {"pool", 1, 1 << 20, {1, 4096}}, {"d", 1, 64, {8}}};
+  s.recipes = {{"normal", Recipe::normal}, {"tag", Recipe::tag}};
+  s.arguments = args(in("pool", {"pool", "d"}), out("out", {"rows", "d"}), f64("scale", {1.0})).specs;
+  s.legal = [](Case& c) { c.dims["pool"] = std::max(c.dims["pool"], c.dims["rows"]); };
+  s.pins = {{{{"rows", 3}, {"d", 8}}, Tier::quick}, {{{"rows", 4}, {"d", 8}}, Tier::full}};
   return s;
 }
 
@@ -81,6 +94,33 @@ TEST(Draw, AThirdOfTheDimsLieAtTheirEdgesAndTheRestBetween) {
   EXPECT_LT(at_edge, total * 60 / 100);
   for (const std::int64_t edge : rows.edges) EXPECT_TRUE(seen.count(edge)) << edge;
   EXPECT_GT(seen.size(), 200u);
+}
+
+TEST(Draw, InputsStayWithinTheTiersBytesWhereOutputsAreSmall) {
+  const SlotSpec s = pooled();
+  std::uint64_t most = 0;
+  for (const Tier tier : {Tier::quick, Tier::full})
+    for (std::uint64_t key = 0; key < 1000; ++key) {
+      const Case c = drawn_case(s, DType::f32, tier, static_cast<int>(key % 101), mix64(key));
+      EXPECT_LE(s.input_bytes(c), limits_of(tier).input_bytes) << describe(c);
+      EXPECT_FALSE(c.padded) << "one case of the full tier is, no drawn one";
+      most = std::max(most, s.input_bytes(c));
+    }
+  EXPECT_GT(most, limits_of(Tier::full).input_bytes / 8) << "nothing came near the limit";
+}
+
+TEST(Fit, HalvesTheWidestDimUntilTheInputsFit) {
+  const SlotSpec s = pooled();
+  Case c;
+  c.dims = {{"rows", 5}, {"pool", 1 << 20}, {"d", 64}};
+  repair(s, c);
+  Case least = c;
+  least.dims["pool"] = 1 << 18;
+  fit(s, c, {1 << 16, 1e9, 1 << 20, 0});
+  EXPECT_EQ(c.dims, (std::map<std::string, std::int64_t>{{"rows", 5}, {"pool", 1 << 12}, {"d", 64}}));
+  c.dims["pool"] = 1 << 20;
+  fit(s, c, {1 << 16, 1e9, 1 << 20, 0}, &least);
+  EXPECT_EQ(c["pool"], 1 << 18) << "never under the least, whatever the bytes";
 }
 
 TEST(Draw, SmallSizesDrawSmallCases) {
@@ -159,6 +199,45 @@ TEST(Repair, ARankOneTensorIsOneRowAndFarRowsAreFewAndDense) {
   EXPECT_FALSE(c.far);
 }
 
+TEST(Repair, OnlyOutputsThatAreContiguousByContractArePaddedAndByOneStep) {
+  const SlotSpec s = pooled();
+  Case c;
+  c.dims = {{"rows", 3}, {"d", 8}};
+  c.padded = true;
+  for (const auto& [dtype, pad] : {std::pair(DType::f32, 4), std::pair(DType::f16, 8)}) {
+    c.dtype = dtype;
+    c.layouts = {{"out", {24, 512}}, {"pool", {8, 0}}};
+    repair(s, c);
+    EXPECT_EQ(c.layouts, (std::map<std::string, ArgumentLayout>{{"out", {pad, 512}}})) << name_of(dtype);
+    EXPECT_TRUE(c.padded);
+  }
+  c.padded = false;
+  repair(s, c);
+  EXPECT_EQ(c.layouts, (std::map<std::string, ArgumentLayout>{{"out", {0, 512}}}));
+  Case strided;
+  strided.padded = true;
+  repair(awkward(), strided);
+  EXPECT_FALSE(strided.padded) << "all outputs may be strided anyway";
+}
+
+TEST(Repair, ScalarsWithOneChoiceAreNotStored) {
+  Case c;
+  c.scalars = {{"scale", 7.0}};
+  repair(pooled(), c);
+  EXPECT_TRUE(c.scalars.empty());
+}
+
+TEST(Pins, TheFullTierAddsOnePaddedCaseWhereAnOutputIsContiguous) {
+  const auto padded = [](const SlotSpec& s, Tier tier) {
+    const std::vector<Case> pins = pins_of(s, DType::f16, tier, 0);
+    return std::count_if(pins.begin(), pins.end(), [](const Case& c) { return c.padded; });
+  };
+  EXPECT_EQ(padded(pooled(), Tier::quick), 0);
+  EXPECT_EQ(padded(pooled(), Tier::full), 1);
+  EXPECT_EQ(padded(pooled(), Tier::gate), 1);
+  EXPECT_EQ(padded(awkward(), Tier::full), 0);
+}
+
 TEST(Pins, AreThoseOfTheTierAndAreKeptAsTheyStandButForRepair) {
   const SlotSpec s = awkward();
   EXPECT_EQ(pins_of(s, DType::f16, Tier::quick, 0).size(), 2u);
@@ -217,6 +296,41 @@ TEST(Moves, AreLegalSmallerDistinctAndEnd) {
     EXPECT_TRUE(c.layouts.empty());
     EXPECT_FALSE(c.early || c.far || c.block_seed);
   });
+}
+
+TEST(Moves, LeavePaddingBehind) {
+  const SlotSpec s = pooled();
+  Case c;
+  c.dims = {{"rows", 1}, {"d", 1}};
+  c.padded = true;
+  repair(s, c);
+  ASSERT_EQ(c.layouts.at("out").pad, 4);
+  const std::vector<Case> next = moves(s, c);
+  ASSERT_EQ(next.size(), 1u);
+  EXPECT_FALSE(next[0].padded);
+  EXPECT_TRUE(next[0].layouts.empty());
+  EXPECT_LT(measure(s, next[0]), measure(s, c));
+}
+
+TEST(Property, SettlesDrawnCasesBeforeTheyAreTriedAndLeavesPins) {
+  const SlotSpec s = awkward();
+  int pins = 0, drawn = 0;
+  const auto settle = [&](Case& c) {
+    c.knobs["causal"] = "yes";
+    repair(s, c);
+  };
+  const PropertyResult all = for_all_cases(
+      s, DType::f32, Tier::quick, 5,
+      [&](const Case& c) { return (c.knobs.at("causal") == "yes" ? ++drawn : ++pins) > 0; }, settle);
+  EXPECT_EQ(all.error, "");
+  EXPECT_EQ(all.held, limits_of(Tier::quick).cases);
+  EXPECT_EQ(pins, 2);
+  EXPECT_EQ(drawn, limits_of(Tier::quick).cases - 2);
+  const PropertyResult none = for_all_cases(
+      s, DType::f32, Tier::quick, 5, [](const Case& c) { return c.knobs.at("causal") == "no"; }, settle);
+  ASSERT_TRUE(none.falsified);
+  EXPECT_EQ(none.falsified->knobs.at("causal"), "yes") << "what is reported is what was tried";
+  EXPECT_EQ(none.held, 2);
 }
 
 TEST(Moves, OnADimGoFromTheMinimumOverEdgesDownToOneLess) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -120,6 +121,9 @@ const ArgumentSpec& SlotSpec::argument(std::string_view name) const {
 }
 
 std::uint64_t base_key(const Case& c, std::string_view argument) { return derive_key(c.seed, argument, 0); }
+std::uint64_t rank_key(std::uint64_t key, int rank) {
+  return rank == 0 ? key : derive_key(key, "rank", static_cast<std::uint64_t>(rank));
+}
 
 std::uint64_t SlotSpec::input_bytes(const Case& c) const {
   std::uint64_t bytes = 0;
@@ -133,7 +137,13 @@ double SlotSpec::scalar(const ArgumentSpec& a, const Case& c) const {
   return (chosen == c.scalars.end() ? a.choices.front() : chosen->second) * (a.unit ? a.unit(c) : 1.0);
 }
 
-Comparator SlotSpec::comparing(const Case& c) const { return comparator_by_case ? comparator_by_case(c) : comparator; }
+// An fp32 sum of K terms in some order is off by about sqrt(K) * 2^-24 of its magnitude, where 1e-5 of a result that
+// cancels is less. Ops have no sum long enough, and their tolerance stays what it is.
+Comparator SlotSpec::comparing(const Case& c) const {
+  Comparator mode = comparator_by_case ? comparator_by_case(c) : comparator;
+  if (kind != Kind::op && c.dtype == DType::f32) mode.explained = 4.0 * std::sqrt(accumulation(c)) * 0x1p-24;
+  return mode;
+}
 
 std::vector<const ArgumentSpec*> SlotSpec::tensors(const Case& c) const {
   std::vector<const ArgumentSpec*> list;
@@ -160,12 +170,14 @@ SlotRow::SlotRow(SlotSpec spec) {
     if (!names.insert(a.name).second) contradiction(spec.id, "two arguments are called " + a.name);
     has_output = has_output || a.kind == 'o';
     has_dynamic = has_dynamic || (a.kind == 'i' && a.dynamic);
-    if (a.kind == 'i' && a.dtype && !is_float(*a.dtype) && !a.fill)
+    if (a.kind == 'i' && a.dtype && !is_float(*a.dtype) && !a.fill && !a.rank_fill)
       contradiction(spec.id, "the integers of " + a.name + " have no fill");
     if (a.kind == 'p' && (spec.weights.empty() || !spec.weight_facts))
       contradiction(spec.id, "it has a prepared argument and no weights to prepare");
     if ((a.kind == 'd' || a.kind == 'l' || a.kind == 'w') && a.choices.empty())
       contradiction(spec.id, "the scalar " + a.name + " has no values");
+    if (a.per_rank && (a.kind != 'i' || spec.kind != Kind::collective))
+      contradiction(spec.id, a.name + " differs by rank and is no input of a collective slot");
     if (a.alignment <= 0 || (a.alignment & (a.alignment - 1)))
       contradiction(spec.id, "the alignment of " + a.name + " is not a power of two");
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
 #include "harness/compare/topk.hpp"
@@ -57,10 +58,11 @@ void measure_errors(Comparison& result, std::span<const double> a, std::span<con
 }
 
 void grade_cells(Comparison& result, const Comparator& mode, const Tolerance& tolerance, const Extents& shape,
-                 std::span<const double> a, std::span<const double> e) {
+                 std::span<const double> a, std::span<const double> e, std::span<const double> magnitude) {
   WrongCells wrong;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const double bound = tolerance.atol + tolerance.rtol * std::fabs(e[i]);
+    double bound = tolerance.atol + tolerance.rtol * std::fabs(e[i]);
+    if (!magnitude.empty()) bound = std::max(bound, mode.explained * magnitude[i]);
     if (std::fabs(a[i] - e[i]) > bound) wrong.add(static_cast<std::int64_t>(i), a[i], e[i], bound);
   }
   wrong.finish(result, shape);
@@ -130,7 +132,7 @@ std::string_view name_of(Mode mode) noexcept {
 }
 
 Comparison compare(const Comparator& mode, const Tolerance& tolerance, const TensorView& actual,
-                   const TensorView& expected) {
+                   const TensorView& expected, const TensorView* magnitude) {
   if (mode.mode == Mode::topk_indices) throw std::invalid_argument("index outputs go to compare_indices");
   if (expected.dtype != DType::f64) throw std::invalid_argument("an expected output is float64");
   if (actual.shape != expected.shape) return structural("the output has another shape than the expected one");
@@ -148,10 +150,13 @@ Comparison compare(const Comparator& mode, const Tolerance& tolerance, const Ten
     return defective(CaseFault::expected_not_finite, "the expected output holds NaN or infinity");
   if (!std::all_of(a.begin(), a.end(), finite)) return not_finite(expected, a, e);
   measure_errors(result, a, e);
-  if (mode.mode == Mode::cosine)
+  if (mode.mode == Mode::cosine) {
     grade_cosine(result, mode, expected.shape, a, e);
-  else
-    grade_cells(result, mode, tolerance, expected.shape, a, e);
+    return result;
+  }
+  std::optional<Values> magnitudes;
+  if (magnitude && mode.explained > 0.0) magnitudes.emplace(*magnitude);
+  grade_cells(result, mode, tolerance, expected.shape, a, e, magnitudes ? magnitudes->span() : std::span<const double>());
   return result;
 }
 

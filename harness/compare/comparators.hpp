@@ -40,6 +40,7 @@ struct Comparator {
   double floor = 1.0;           // least share, cosine or mean overlap
   double max_norm_error = 0.0;  // cosine only
   std::int64_t k = 8;           // topk_scores only
+  double explained = 0.0;       // allclose, matched_ratio: errors under explained * magnitude are within, too
 };
 
 // Why nothing can be said about the candidate.
@@ -61,9 +62,10 @@ struct Comparison {
   std::string warning;           // one line, never a failure
 };
 
-// `expected` is float64. Mode topk_indices throws std::invalid_argument.
+// `expected` and `magnitude` are float64; without a magnitude nothing is explained. Mode topk_indices throws
+// std::invalid_argument.
 [[nodiscard]] Comparison compare(const Comparator&, const Tolerance&, const TensorView& actual,
-                                 const TensorView& expected);
+                                 const TensorView& expected, const TensorView* magnitude = nullptr);
 
 // Several outputs of one call: passes where all pass, worst score, largest errors. A count other than `outputs` fails.
 [[nodiscard]] Comparison combine(std::span<const Comparison>, std::size_t outputs);

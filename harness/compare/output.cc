@@ -16,7 +16,7 @@ const Selection& selection_of(const Expected& e) {
 
 Comparison compare_output(const Comparator& mode, DType run, const TensorView& actual, const Expected& e) {
   if (mode.mode == Mode::topk_indices) return compare_indices(mode.floor, actual, selection_of(e));
-  return compare(mode, tolerance_for(run), actual, e.expected.view());
+  return compare(mode, tolerance_for(run), actual, e.expected.view(), &e.magnitude.view());
 }
 
 NullCheck null_check_output(const Comparator& mode, DType run, const Expected& e) {

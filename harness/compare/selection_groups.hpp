@@ -17,7 +17,7 @@ namespace assay {
 
 struct SelectionReport {
   bool passed = true;
-  std::string reason;  // "block 3: left out of 40 of 40 rows that it belongs to, 22 allowed"
+  std::string reason;  // "block 3: 40 of 40 clear choices are missing, 22 allowed"
 };
 
 // Modes topk_scores and topk_indices only. Rows are all dims but the last; heads the first of at least three.

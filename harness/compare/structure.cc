@@ -40,7 +40,7 @@ std::vector<Sums> sum_groups(const Grouping& grouping, const StructureInput& in)
     Sums& sums = groups.at(g);
     const double error = std::fabs(a[i] - e[i]);
     ++sums.cells;
-    if (!(error <= in.tolerance.atol + in.tolerance.rtol * std::fabs(e[i]))) ++sums.misses;
+    if (!(error <= std::max(in.tolerance.atol + in.tolerance.rtol * std::fabs(e[i]), in.explained * m[i]))) ++sums.misses;
     const double excess =
         std::isnan(error) ? std::numeric_limits<double>::infinity() : std::max(0.0, error - eta - 2 * u * m[i]);
     sums.error2 += excess * excess;

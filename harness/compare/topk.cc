@@ -282,7 +282,8 @@ NullCheck null_check_indices(double floor, const Extents& shape, const Selection
   const std::int64_t rows = rows_of(shape, selection);
   const std::int64_t topk = shape.back();
   Overlaps overlaps;
-  for (std::int64_t row = 0; row < rows && scores_are_finite(selection); ++row) {
+  const bool gradable = scores_are_finite(selection);
+  for (std::int64_t row = 0; row < rows && gradable; ++row) {
     const auto r = static_cast<std::size_t>(row);
     if (selection.visible[r] <= topk) continue;
     std::vector<char> chosen(static_cast<std::size_t>(selection.visible[r]), 0);

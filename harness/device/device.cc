@@ -24,6 +24,8 @@ std::string_view name_of(StepCode code) noexcept {
       return "device_fault";
     case StepCode::launch_invalid:
       return "launch_invalid";
+    case StepCode::peer_gone:
+      return "peer_gone";
     case StepCode::out_of_memory:
       return "out_of_memory";
     case StepCode::unsupported:

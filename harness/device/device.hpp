@@ -28,6 +28,7 @@ enum class StepCode : std::uint32_t {
   capture_host_node,    // the graph holds a host callback
   device_fault,         // sticky error after candidate work: illegal address, misaligned, launch failure, ...
   launch_invalid,       // zero blocks, NULL kernel, unknown stream
+  peer_gone,            // another rank ended: what waited for it came back
   out_of_memory,        // the device's or the machine's, never blamed on the candidate
   unsupported,          // the device cannot do this step
   infrastructure,       // the device failed before candidate work, or was lost

@@ -14,19 +14,23 @@ std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step -
 
 }  // namespace
 
-void Arenas::begin_trial() {
+void Arenas::begin_trial(int ranks) {
+  if (ranks > ranks_) {  // more than are needed stay unused
+    for (auto& of_ranks : arenas_) of_ranks.clear();
+    ranks_ = ranks;
+  }
   used_.fill(0);
   next_far_ = kFar;
 }
 
 void Arenas::make(std::uint32_t id, const ArenaPlan& plan) {
-  arenas_[id].reset();  // before the new one: both at once may not fit
-  arenas_[id] = (id == kShelf ? *host_ : domain_).create(plan);
+  arenas_[id].clear();  // before the new one: both at once may not fit
+  for (int r = 0; r < ranks_; ++r) arenas_[id].push_back((id == kShelf ? *host_ : domain_).create(plan));
   ++generations_[id];
 }
 
 void Arenas::at_least(std::uint32_t id, std::uint64_t bytes) {
-  if (arenas_[id] && arenas_[id]->plan().span >= bytes) return;
+  if (get(id) && get(id)->plan().span >= bytes) return;
   const std::uint64_t span =
       round_up(std::max(kLeastArena, bytes + bytes / 2), std::max(domain_.granularity(), host_->granularity()));
   make(id, {span, {{0, span}}});
@@ -41,7 +45,7 @@ void Arenas::shelve(std::uint64_t bytes) { at_least(kShelf, bytes); }
 
 std::uint64_t Arenas::take(ArenaId id, std::uint64_t bytes, std::uint64_t gap) {
   const std::uint64_t offset = round_up(used_[id] + gap, region_alignment);
-  if (!arenas_[id] || offset + bytes > arenas_[id]->plan().span)
+  if (!get(id) || offset + bytes > get(id)->plan().span)
     throw DeviceError("a trial needs more lent memory than was reserved for it");
   used_[id] = offset + bytes;
   return offset;
@@ -51,7 +55,7 @@ Chunk Arenas::take_fenced(ArenaId id, std::uint64_t bytes) {
   const std::uint64_t page = domain_.granularity();
   const std::uint64_t index = used_[id];
   if (index >= kFencedChunks) throw DeviceError("a trial needs more fenced tensors than there are chunks");
-  if (!arenas_[id] || arenas_[id]->plan().chunks.front().bytes < bytes) {
+  if (!get(id) || get(id)->plan().chunks.front().bytes < bytes) {
     if (index != 0) throw DeviceError("a fenced chunk is smaller than its tensor");
     const std::uint64_t size = round_up(std::max(kLeastFenced, bytes), page);
     // A hole as large as a chunk on either side, so that a stray access of any stride up to a chunk faults.
@@ -61,7 +65,7 @@ Chunk Arenas::take_fenced(ArenaId id, std::uint64_t bytes) {
     make(id, plan);
   }
   ++used_[id];
-  return arenas_[id]->plan().chunks[index];
+  return get(id)->plan().chunks[index];
 }
 
 std::uint32_t Arenas::take_far(std::uint64_t rows, std::uint64_t pitch_bytes, std::uint64_t chunk_bytes) {
@@ -77,7 +81,7 @@ std::uint32_t Arenas::take_far(std::uint64_t rows, std::uint64_t pitch_bytes, st
                                             return x.offset == y.offset && x.bytes == y.bytes;
                                           });
   };
-  if (!arenas_[id] || !same(arenas_[id]->plan(), plan)) make(id, plan);
+  if (!get(id) || !same(get(id)->plan(), plan)) make(id, plan);
   return id;
 }
 

@@ -1,13 +1,15 @@
 // arenas.hpp: the arenas that a judge lends, grown on demand, and the sub-allocation of one trial in them.
 //
 // Promises: create once, sub-allocate per trial; an arena that had to be made anew has another generation, so that
-// workers map it again. Ids are fixed: they travel in programs and fault reports.
+// workers map it again. Ids are fixed: they travel in programs and fault reports. Every rank has an arena of its own of
+// each id, all of one plan: what is taken lies at the same offsets on all ranks.
 // Who calls it: bench.cc only.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "harness/device/memory.hpp"
 
@@ -20,7 +22,7 @@ class Arenas {
  public:
   explicit Arenas(MemoryDomain& domain) : domain_(domain) {}
 
-  void begin_trial();
+  void begin_trial(int ranks = 1);
   // Bytes of an ordinary arena, at a region-aligned offset at least `gap` past the last one.
   [[nodiscard]] std::uint64_t take(ArenaId, std::uint64_t bytes, std::uint64_t gap);
   // The next chunk of a fenced arena, of at least so many bytes; unmapped neighbours on both sides.
@@ -32,10 +34,13 @@ class Arenas {
   // Room that the trial will need, before its first take: an arena must not move while a trial holds offsets.
   void reserve(std::uint64_t input_bytes, std::uint64_t output_bytes);
 
-  [[nodiscard]] const Arena* get(std::uint32_t id) const noexcept { return arenas_[id].get(); }
+  // NULL: there is none yet.
+  [[nodiscard]] const Arena* get(std::uint32_t id, int rank = 0) const noexcept {
+    return arenas_[id].empty() ? nullptr : arenas_[id][static_cast<std::size_t>(rank)].get();
+  }
   [[nodiscard]] std::uint64_t generation(std::uint32_t id) const noexcept { return generations_[id]; }
-  [[nodiscard]] std::byte* at(std::uint32_t id, std::uint64_t offset) const noexcept {
-    return arenas_[id]->base() + offset;
+  [[nodiscard]] std::byte* at(std::uint32_t id, std::uint64_t offset, int rank = 0) const noexcept {
+    return arenas_[id][static_cast<std::size_t>(rank)]->base() + offset;
   }
   // Whether an arena of this id is read-only to candidates.
   [[nodiscard]] bool read_only(std::uint32_t id) const noexcept;
@@ -47,7 +52,8 @@ class Arenas {
 
   MemoryDomain& domain_;
   std::unique_ptr<MemoryDomain> host_ = make_host_memory();  // the shelf's, whatever the device
-  std::array<std::unique_ptr<Arena>, kArenas> arenas_;
+  int ranks_ = 1;
+  std::array<std::vector<std::unique_ptr<Arena>>, kArenas> arenas_;  // by rank
   std::array<std::uint64_t, kArenas> generations_{};
   std::array<std::uint64_t, kArenas> used_{};
   std::array<bool, kArenas> output_{};

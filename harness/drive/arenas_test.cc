@@ -62,7 +62,7 @@ TEST_F(ArenasTest, ATrialThatTakesMoreThanWasReservedIsTheHarnesssFault) {
 TEST_F(ArenasTest, FencedChunksHaveHolesAsLargeAsThemselvesOnBothSides) {
   arenas_.begin_trial();
   std::vector<Chunk> chunks;
-  for (int i = 0; i < 8; ++i) chunks.push_back(arenas_.take_fenced(kFencedInputs, 300'000));
+  for (int i = 0; i < 24; ++i) chunks.push_back(arenas_.take_fenced(kFencedInputs, 300'000));
   EXPECT_THROW((void)arenas_.take_fenced(kFencedInputs, 300'000), DeviceError);
   const std::uint64_t span = arenas_.get(kFencedInputs)->plan().span;
   std::uint64_t end = 0;

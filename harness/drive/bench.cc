@@ -29,20 +29,58 @@ LayoutRequest request_of(const SlotSpec& slot, const ArgumentSpec& a, const Case
   return request;
 }
 
-// The bytes of a region with its cells, guards and padding.
-Image paint_image(const Placed& p, const Piece& piece, std::optional<Guard> guard) {
-  auto image = std::make_shared<std::vector<std::byte>>(piece.box.region_bytes);
-  paint(*image, piece.box, guard.value_or(p.guard));
-  if (p.spec->kind == 'o') {
-    paint_poison(*image, piece.box, p.poison);
-  } else {
-    TensorView part = p.values.view();
-    part.shape = piece.box.shape;
-    part.strides = contiguous_strides(part.shape);
-    part.data = static_cast<std::byte*>(part.data) + static_cast<std::size_t>(piece.first_cell) * size_of(p.dtype);
-    deposit(*image, piece.box, part);
+std::size_t bytes_of(const Tensor& t) { return static_cast<std::size_t>(t.size()) * size_of(t.view().dtype); }
+bool same_bytes(const Tensor& a, const Tensor& b) {
+  return std::memcmp(a.view().data, b.view().data, bytes_of(a)) == 0;
+}
+
+// An input's values on one rank. Version 0 is the base; where the argument is dynamic and has a cell, others differ.
+Tensor drawn_values(const SlotSpec& slot, const Case& c, const Placed& p, std::uint64_t version, int rank) {
+  const ArgumentSpec& a = *p.spec;
+  Tensor values(p.shape, p.dtype);
+  const bool must_differ = version != 0 && a.dynamic && values.size() > 0;
+  const auto key = [&](std::uint64_t v, std::uint64_t draw = 0) { return derive_key(c.seed, a.name, v, draw); };
+  const auto fill = [&](std::uint64_t with, const Tensor& to) {
+    if (a.rank_fill) return a.rank_fill(c, rank, with, to.view());
+    return a.fill && a.fill(c, rank_key(with, rank), to.view());
+  };
+  if (fill(key(version), values)) {
+    // Few cells may meet their base values again: another draw, then.
+    if (must_differ && values.size() <= kMayRepeatCells) {
+      Tensor base(p.shape, p.dtype);
+      fill(key(0), base);
+      for (std::uint64_t draw = 1; draw < 16 && same_bytes(base, values); ++draw) fill(key(version, draw), values);
+    }
+    return values;
   }
-  return image;
+  if (!is_float(p.dtype)) throw std::logic_error("the integers of " + a.name + " were not filled");
+  const RecipeSpec* recipe = &slot.recipes.front();
+  if (!a.plain_values)
+    for (const RecipeSpec& r : slot.recipes)
+      if (r.name == c.recipe) recipe = &r;
+  FillPlan plan;
+  plan.dtype = p.dtype;
+  plan.recipe = recipe->recipe;
+  plan.scale = p.dtype == DType::f16 && recipe->scale_f16 != 0.0 ? recipe->scale_f16 : recipe->scale;
+  plan.key = rank_key(key(version), rank);
+  if (plan.recipe == Recipe::tag) plan.parameter = rank;
+  fill_tensor(values.view(), plan);
+  const bool may_repeat = values.size() <= kMayRepeatCells || plan.recipe == Recipe::zeros ||
+                          plan.recipe == Recipe::constant || plan.recipe == Recipe::sorted || plan.recipe == Recipe::tag;
+  if (must_differ && may_repeat) {
+    // A recipe without freedom (zeros, constants) gives the same bytes again: fall back to base values.
+    Tensor base(p.shape, p.dtype);
+    plan.key = rank_key(key(0), rank);
+    fill_tensor(base.view(), plan);
+    plan = {};
+    plan.dtype = p.dtype;
+    // A single cell may meet its base value again: another draw, then.
+    for (std::uint64_t draw = 0; draw < 64 && same_bytes(base, values); ++draw) {
+      plan.key = rank_key(key(version, draw), rank);
+      fill_tensor(values.view(), plan);
+    }
+  }
+  return values;
 }
 
 }  // namespace
@@ -66,12 +104,24 @@ void Bench::begin_trial(Observation& seen) {
   State& s = *state_;
   s.bindings.clear();
   s.next_token = 0;
-  s.arenas.begin_trial();
+  s.world = static_cast<int>(seen.trial.part.cases.front().world);
+  s.grouped = slot_->kind == Kind::collective;
+  s.arenas.begin_trial(s.world);
   s.seen = &seen;
+  while (static_cast<int>(seen.others.size()) + 1 < s.world) {
+    Observation other;
+    other.slot = seen.slot;
+    other.variant = seen.variant;
+    other.tier = seen.tier;
+    other.device = seen.device;
+    other.trial = seen.trial;
+    other.rank = static_cast<int>(seen.others.size()) + 1;
+    seen.others.push_back(std::move(other));
+  }
   // Room for every set of buffers that a drive makes of its cases, before anything holds an offset.
   std::uint64_t need[2] = {1u << 16, 1u << 16}, most = kMostBindings;
   if (seen.trial.part.drive == Drive::variation) {
-    most += slot_->relations.size();
+    most += slot_->relations.size() + (slot_->kind == Kind::collective ? 1 : 0);
     for (const ArgumentSpec& a : slot_->arguments) most += a.choices.size() > 1 ? 2 : 0;
   }
   for (const Case& c : seen.trial.part.cases)
@@ -85,6 +135,7 @@ void Bench::begin_trial(Observation& seen) {
   s.script.label("start of the trial");
   s.script.simple(Op::reset, 0);
   s.script.schedule(schedule_of(seen.trial.part.cases.front()));
+  if (s.grouped) s.script.simple(Op::meet, 0, kWorldGroup);
 }
 
 Binding& Bench::bind(const Case& c, Placement placement, std::uint64_t salt) {
@@ -163,53 +214,16 @@ Binding& Bench::bind(const Case& c, Placement placement, std::uint64_t salt) {
 
 void Bench::set_version(Binding& b, std::size_t index, std::uint64_t version) {
   Placed& p = b.tensors[index];
-  const ArgumentSpec& a = *p.spec;
   b.versions[index] = version;
-  Tensor values(p.shape, p.dtype);
-  if (a.fill && a.fill(b.c, derive_key(b.c.seed, a.name, version), values.view())) {
-    // Few cells may meet their base values again: another draw, then.
-    if (version != 0 && a.dynamic && values.size() > 0 && values.size() <= kMayRepeatCells) {
-      Tensor base(p.shape, p.dtype);
-      a.fill(b.c, base_key(b.c, a.name), base.view());
-      const std::size_t bytes = static_cast<std::size_t>(values.size()) * size_of(p.dtype);
-      for (std::uint64_t draw = 1; draw < 16 && std::memcmp(base.view().data, values.view().data, bytes) == 0; ++draw)
-        a.fill(b.c, derive_key(b.c.seed, a.name, version, draw), values.view());
-    }
-    p.values = std::move(values);
-    return;
-  }
-  if (!is_float(p.dtype)) throw std::logic_error("the integers of " + a.name + " were not filled");
-  const RecipeSpec* recipe = &slot_->recipes.front();
-  if (!a.plain_values)
-    for (const RecipeSpec& r : slot_->recipes)
-      if (r.name == b.c.recipe) recipe = &r;
-  FillPlan plan;
-  plan.dtype = p.dtype;
-  plan.recipe = recipe->recipe;
-  plan.scale = p.dtype == DType::f16 && recipe->scale_f16 != 0.0 ? recipe->scale_f16 : recipe->scale;
-  plan.key = derive_key(b.c.seed, a.name, version);
-  fill_tensor(values.view(), plan);
-  const bool may_repeat = values.size() <= kMayRepeatCells || plan.recipe == Recipe::zeros ||
-                          plan.recipe == Recipe::constant || plan.recipe == Recipe::sorted || plan.recipe == Recipe::tag;
-  if (version != 0 && a.dynamic && values.size() > 0 && may_repeat) {
-    // A recipe without freedom (zeros, constants) gives the same bytes again: fall back to base values.
-    Tensor base(p.shape, p.dtype);
-    plan.key = derive_key(b.c.seed, a.name, 0);
-    fill_tensor(base.view(), plan);
-    const std::size_t bytes = static_cast<std::size_t>(values.size()) * size_of(p.dtype);
-    plan = {};
-    plan.dtype = p.dtype;
-    // A single cell may meet its base value again: another draw, then.
-    for (std::uint64_t draw = 0; draw < 64 && std::memcmp(base.view().data, values.view().data, bytes) == 0; ++draw) {
-      plan.key = derive_key(b.c.seed, a.name, version, draw);
-      fill_tensor(values.view(), plan);
-    }
-  }
-  p.values = std::move(values);
+  p.values = drawn_values(*slot_, b.c, p, version, 0);
+  p.others.clear();
+  for (int rank = 1; p.spec->per_rank && rank < b.world(); ++rank)
+    p.others.push_back(drawn_values(*slot_, b.c, p, version, rank));
 }
 
-void Bench::set_values(Binding& b, std::size_t index, Tensor values) {
+void Bench::set_values(Binding& b, std::size_t index, Tensor values, std::vector<Tensor> others) {
   b.tensors[index].values = std::move(values);
+  b.tensors[index].others = std::move(others);
   b.versions[index] = kValuesByHand;
 }
 
@@ -221,19 +235,23 @@ bool Bench::spoil_excluded(Binding& b, bool nan) {
     const auto ranges = p.spec->excluded(b.c, call);
     if (ranges.empty()) continue;
     any = true;
-    Tensor values(p.shape, p.dtype);
-    auto* cells = static_cast<std::byte*>(values.view().data);
-    const std::size_t size = size_of(p.dtype);
-    std::memcpy(cells, p.values.view().data, static_cast<std::size_t>(values.size()) * size);
-    for (const auto& [from, to] : ranges)
-      for (std::int64_t i = from; i < to; ++i) {
-        if (!is_float(p.dtype))
-          std::memset(cells + static_cast<std::size_t>(i) * size, nan ? 0xFF : 0x7E, size);
-        else
-          store_value(cells, p.dtype, i, nan ? std::nan("") : (i % 3 == 0 ? -kSpoiled : kSpoiled));
-      }
-    p.values = std::move(values);
-    for (Piece& piece : p.pieces) piece.image = nullptr;  // the version is the same, the bytes are not
+    const auto spoiled = [&](const Tensor& right) {
+      Tensor values(p.shape, p.dtype);
+      auto* cells = static_cast<std::byte*>(values.view().data);
+      const std::size_t size = size_of(p.dtype);
+      std::memcpy(cells, right.view().data, bytes_of(right));
+      for (const auto& [from, to] : ranges)
+        for (std::int64_t i = from; i < to; ++i) {
+          if (!is_float(p.dtype))
+            std::memset(cells + static_cast<std::size_t>(i) * size, nan ? 0xFF : 0x7E, size);
+          else
+            store_value(cells, p.dtype, i, nan ? std::nan("") : (i % 3 == 0 ? -kSpoiled : kSpoiled));
+        }
+      return values;
+    };
+    p.values = spoiled(p.values);
+    for (Tensor& other : p.others) other = spoiled(other);
+    for (Piece& piece : p.pieces) piece.image = {};  // the version is the same, the bytes are not
   }
   return any;
 }
@@ -251,11 +269,11 @@ void Bench::prepare(Binding& b) {
   PrepareSeen seen;
   for (const Placed& p : b.tensors)
     if (p.weight) seen.raw_bytes += p.values.size() * static_cast<std::int64_t>(size_of(p.dtype));
-  expect(s.script.prepare(b, kMainStream), [to = s.seen, seen](const ProgramResult& r) mutable {
+  expect(s.script.prepare(b, kMainStream), [seen](Observation& to, const ProgramResult& r) mutable {
     seen.surroundings = r.surroundings;
     seen.device_bytes = r.device_bytes;
     seen.host_bytes = r.host_bytes;
-    to->prepares.push_back(seen);
+    to.prepares.push_back(seen);
   });
   s.script.simple(Op::sync_device, kMainStream);
 }
@@ -287,26 +305,9 @@ bool Bench::finish() {
   return flush();
 }
 
-void Bench::State::push_piece(Binding& b, Placed& p, std::size_t i, std::optional<Guard> guard, std::uint32_t stream) {
-  Piece& piece = p.pieces[i];
-  // Outputs are poisoned alike before most calls, and inputs pushed again unchanged: painted once.
-  const std::uint64_t from = p.spec->kind == 'o' ? p.poison : b.versions[static_cast<std::size_t>(&p - b.tensors.data())];
-  const std::uint64_t key = derive_key(from, "image", static_cast<std::uint64_t>(guard.value_or(p.guard)));
-  if (!piece.image || piece.image_key != key || from == kValuesByHand) piece.image = paint_image(p, piece, guard);
-  piece.image_key = key;
-  const auto [place, fresh] = shelved.try_emplace(piece.image.get(), up_bytes);
-  script.copy(stream, region_of(p, i), {kShelf, 0, place->second, piece.box.region_bytes});
-  if (!fresh) return;
-  uploads.emplace_back(piece.image, up_bytes);
-  up_bytes += round_up(piece.box.region_bytes, kShelfAlignment);
-}
-
 void Bench::push_pieces(Binding& b, bool outputs, std::optional<Guard> guard, std::uint32_t stream) {
   prepare(b);
-  for (Placed& p : b.tensors) {
-    if (p.weight || (p.spec->kind == 'o') != outputs) continue;
-    for (std::size_t i = 0; i < p.pieces.size(); ++i) state_->push_piece(b, p, i, guard, stream);
-  }
+  state_->push(b, outputs, guard, stream);
 }
 
 void Bench::push_inputs(Binding& b, std::optional<Guard> guard) {
@@ -335,25 +336,13 @@ Script& Bench::script() {
 
 void Bench::label(std::string text) { state_->script.label(std::move(text)); }
 
-// Appends the copies that bring a tensor back; the stream is one that nothing else uses, so a held one does not matter.
-void Bench::State::read_back(Deferred& d, Placed& p) {
-  for (std::size_t i = 0; i < p.pieces.size(); ++i) {
-    const std::uint64_t bytes = p.pieces[i].box.region_bytes;
-    down_steps.push_back(script.copy(kReadStream, {kShelf, 0, down_bytes, bytes}, region_of(p, i)));
-    d.reads.push_back({p.pieces[i].image, &p, i, down_bytes});
-    down_bytes += round_up(bytes, kShelfAlignment);
-  }
-}
-
 bool Bench::collect(Binding& b, std::string label, CollectNotes notes) {
   State& s = *state_;
   wait_for_pushes();
   State::Deferred& d = s.deferred.emplace_back();
-  for (Placed& p : b.tensors) {
-    if (p.weight) continue;
-    s.read_back(d, p);
-    d.poisons.push_back(p.poison);
-  }
+  s.read_back(d, b, true);
+  for (const Placed& p : b.tensors)
+    if (!p.weight) d.poisons.push_back(p.poison);
   d.last_step = s.script.simple(Op::sync, kReadStream);
   d.call = true;
   d.c = b.c;
@@ -366,17 +355,16 @@ bool Bench::collect(Binding& b, std::string label, CollectNotes notes) {
   return long_enough ? flush() : true;
 }
 
-void Bench::probe(Binding& b, std::function<void(const std::string&)> say) {
+void Bench::probe(Binding& b, Say say) {
   State& s = *state_;
   wait_for_pushes();
   State::Deferred& d = s.deferred.emplace_back();
-  for (Placed& p : b.tensors)
-    if (p.spec->kind == 'o') s.read_back(d, p);
+  s.read_back(d, b, false);
   d.last_step = s.script.simple(Op::sync, kReadStream);
   d.say = std::move(say);
 }
 
-void Bench::expect(int step, std::function<void(const ProgramResult&)> take) {
+void Bench::expect(int step, Take take) {
   State::Deferred& d = state_->deferred.emplace_back();
   d.last_step = d.result = step;
   d.take = std::move(take);
@@ -388,6 +376,8 @@ void Bench::State::begin(const SlotSpec& slot, std::uint32_t variant) {
   up_bytes = down_bytes = 0;
   uploads.clear();
   shelved.clear();
+  shelved_together.clear();
+  blanks.clear();
   down_steps.clear();
   deferred.clear();
 }
@@ -399,8 +389,9 @@ std::shared_ptr<const ReferenceResult> Bench::reference(const Binding& b, bool* 
 }
 
 void Bench::set_shrinking(bool on) { state_->shrinking = on; }
+bool Bench::shrinking() const noexcept { return state_->shrinking; }
 void Bench::retire_worker() {
-  state_->session.reset();
+  state_->workers.reset();
   state_->history.clear();
 }
 std::vector<TrialPart>& Bench::history() {
@@ -408,7 +399,9 @@ std::vector<TrialPart>& Bench::history() {
   if (h.size() > kHistoryParts) h.erase(h.begin(), h.begin() + static_cast<std::ptrdiff_t>(h.size() - kHistoryParts));
   return h;
 }
-std::string Bench::worker_output() const { return state_->session ? state_->session->output() : std::string(); }
+std::string Bench::worker_output() const {
+  return state_->output + (state_->workers ? state_->workers->output() : std::string());
+}
 const std::string& Bench::device_description() const noexcept { return state_->device; }
 std::uint64_t Bench::workers_started() const noexcept { return state_->started; }
 

@@ -1,10 +1,12 @@
-// bench.hpp: the judge's workbench for one variant: lent memory, the worker that uses it, and the program in the making.
+// bench.hpp: the judge's workbench for one variant: lent memory, the workers that use it, the program in the making.
 //
 // Promises: a Binding places a case's tensors in lent arenas with guards, padding, adverse alignment or unmapped
 // neighbours. push() brings values, canaries and poison there, collect() brings back private copies and checks every
 // byte that is no logical cell. Both only append steps: values travel through a shelf, an arena that candidates are
 // never shown, so that one program of many calls costs one upload, one run and one download. A worker that ends
 // becomes a Fault, and the next run starts a fresh one.
+// Collectives have a worker a rank: one program for all, at the same offsets of arenas of each rank's own, with values
+// that differ by rank where the slot says so. What each rank did goes to an observation of its own (Observation::others).
 // Does not: decide anything. Drives (drives.hpp) compose it, rules judge what it saw.
 // Who calls it: harness/drive/*.cc.
 //
@@ -64,7 +66,7 @@ class Bench {
   // Fills an input's pristine values from the case's recipe; version 0 is the base, others differ from it bitwise
   // where the argument is dynamic and has a cell.
   void set_version(Binding&, std::size_t tensor, std::uint64_t version);
-  void set_values(Binding&, std::size_t tensor, Tensor values);
+  void set_values(Binding&, std::size_t tensor, Tensor values, std::vector<Tensor> others = {});
   // Overwrites what the slot excludes (past lengths, unselected) with NaN or with large finite values; the reference
   // stays what it is. False: nothing is excluded here.
   bool spoil_excluded(Binding&, bool nan);
@@ -84,10 +86,13 @@ class Bench {
   // Appends the return of prepared weights, and the end of a trial: raw weights are read back, what is prepared returned.
   void release(Binding&);
   bool finish();
+  // Each is called once a rank, with the rank's own observation.
+  using Say = std::function<void(Observation&, const std::string&)>;
+  using Take = std::function<void(Observation&, const ProgramResult&)>;
   // Appends a look at the outputs: `say` is given what changed against what was pushed, empty where nothing did.
-  void probe(Binding&, std::function<void(const std::string&)> say);
+  void probe(Binding&, Say say);
   // Appends a step whose result is wanted after the flush.
-  void expect(int step, std::function<void(const ProgramResult&)> take);
+  void expect(int step, Take take);
 
   [[nodiscard]] Script& script();                        // steps after what was pushed
   void label(std::string);                               // of the steps that follow
@@ -100,6 +105,7 @@ class Bench {
 
   // The worker: deadline, history, fresh ones.
   void set_shrinking(bool);
+  [[nodiscard]] bool shrinking() const noexcept;
   void retire_worker();                                  // the next run starts a fresh one
   [[nodiscard]] std::vector<TrialPart>& history();       // parts run in this worker since it started
   [[nodiscard]] std::string worker_output() const;

@@ -46,38 +46,58 @@ double work_steps(const Program& program) {
 
 }  // namespace
 
-// A worker with device, library and this variant ready. A fault here ends the worker.
+// A fresh set of workers with device, library and group. A fault here ends it.
+std::optional<Fault> Bench::State::start() {
+  mapped.clear();
+  initialised.clear();
+  unused = true;
+  started += static_cast<std::uint64_t>(world);
+  workers.reset();
+  workers = std::make_unique<RankSet>(config.worker, world, grouped);
+  if (auto fault = workers->open()) return fault;
+  device = (*workers)[0].device_description();
+  return std::nullopt;
+}
+
+// Workers with all arenas mapped and this variant ready.
 std::optional<Fault> Bench::State::ready(std::uint32_t variant) {
-  if (session && !session->alive()) session.reset();
-  if (!session) {
-    mapped.clear();
-    initialised.clear();
-    history.clear();
-    ++started;
-    session = std::make_unique<WorkerSession>(config.worker);
-    if (auto fault = session->open_device()) return fault;
-    if (auto fault = session->load()) return fault;
-    device = session->device_description();
-  }
+  if (!workers || !workers->alive() || workers->world() != world || workers->grouped() != grouped)
+    if (auto fault = start()) return fault;
+  if (std::exchange(unused, false)) history.clear();
   for (std::uint32_t id = 0; id < kArenas; ++id) {
-    const Arena* arena = arenas.get(id);
-    if (!arena || mapped[id] == arenas.generation(id)) continue;
-    if (auto fault = session->map(id, *arena, arenas.read_only(id) ? Access::read_only : Access::read_write,
+    if (!arenas.get(id) || mapped[id] == arenas.generation(id)) continue;
+    std::vector<const Arena*> of_ranks;
+    for (int r = 0; r < world; ++r) of_ranks.push_back(arenas.get(id, r));
+    if (auto fault = workers->map(id, of_ranks, arenas.read_only(id) ? Access::read_only : Access::read_write,
                                   id == kShelf ? WorkerSession::Use::shelf : WorkerSession::Use::lent))
       return fault;
     mapped[id] = arenas.generation(id);
   }
   if (!initialised[variant]) {
-    if (auto fault = session->init(variant)) return fault;
+    if (auto fault = workers->init(variant)) return fault;
     initialised[variant] = true;
   }
   return std::nullopt;
 }
 
 void Bench::State::bury() {
-  if (!session) return;
-  output = session->output();
-  session.reset();
+  if (!workers) return;
+  output = workers->output();
+  workers.reset();
+}
+
+// The control collective before a blamed trial was its first step; the one after it is that of a fresh set's joining,
+// which the next trial goes on with. Red, it was the machine that failed.
+void Bench::State::control_afterwards() {
+  if (!grouped || !seen->fault || seen->fault->verdict != Verdict::fail) return;
+  try {
+    if (start()) workers.reset();
+  } catch (const DeviceError& red) {
+    workers.reset();
+    seen->fault->verdict = Verdict::no_decision;
+    seen->fault->reason = Reason::harness;
+    seen->fault->text += std::string("; but afterwards ") + red.what();
+  }
 }
 
 // From the slowest pass so far of one call or replay, times those in the program. Large outputs get what a slow kernel
@@ -90,32 +110,29 @@ int Bench::State::deadline_ms(std::int64_t cells) const {
   return static_cast<int>(std::clamp(wanted, least, kMostMs));
 }
 
-void Bench::State::upload() {
-  for (const auto& [image, offset] : uploads) std::memcpy(arenas.at(kShelf, offset), image->data(), image->size());
-}
-
-// One run in the worker. False: it ended, and the observation holds the fault.
-bool Bench::State::run(int deadline) {
-  Program& theirs = session->program();
+// One run in the workers. What they wrote is copied: judged is the judge's own.
+RankSet::Run Bench::State::run(int deadline) {
   const std::uint32_t steps = program->step_count;
-  theirs.step_count = steps;
-  theirs.tensor_count = program->tensor_count;
-  theirs.done = 0;
-  std::copy_n(program->tensors, program->tensor_count, theirs.tensors);
-  std::copy_n(program->steps, steps, theirs.steps);
-  for (std::uint32_t i = 0; i < steps; ++i) theirs.results[i] = ProgramResult{};
-  const auto start = Clock::now();
-  auto fault = session->run(deadline);
-  const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  std::copy_n(theirs.results, steps, program->results);
-  if (fault) {
-    const int at = static_cast<int>(std::min(fault->step, steps - 1));
-    seen->failed_label = script.label_of(at);
-    seen->fault = std::move(fault);
-    return false;
+  for (int r = 0; r < world; ++r) {
+    Program& theirs = (*workers)[r].program();
+    theirs.step_count = steps;
+    theirs.tensor_count = program->tensor_count;
+    theirs.done = 0;
+    std::copy_n(program->tensors, program->tensor_count, theirs.tensors);
+    std::copy_n(program->steps, steps, theirs.steps);
+    for (std::uint32_t i = 0; i < steps; ++i) theirs.results[i] = ProgramResult{};
   }
-  slowest_ms = std::max(slowest_ms, ms / work_steps(*program));
-  return true;
+  output.clear();
+  const auto start = Clock::now();
+  RankSet::Run outcome = workers->run(deadline);
+  const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  results.resize(static_cast<std::size_t>(world));
+  for (int r = 0; r < world; ++r) {
+    const ProgramResult* theirs = (*workers)[r].program().results;
+    results[static_cast<std::size_t>(r)].assign(theirs, theirs + steps);
+  }
+  if (!outcome.fault) slowest_ms = std::max(slowest_ms, ms / work_steps(*program));
+  return outcome;
 }
 
 namespace {
@@ -132,7 +149,7 @@ void compare_input(InputSeen& in, const Piece& piece, std::span<const std::byte>
 
 }  // namespace
 
-void Bench::State::read_call(Deferred& d, const std::vector<std::byte>& shelf) {
+void Bench::State::read_call(Deferred& d, const std::vector<std::byte>& shelf, int rank) {
   CallSeen call;
   call.label = d.label;
   call.c = d.c;
@@ -143,7 +160,7 @@ void Bench::State::read_call(Deferred& d, const std::vector<std::byte>& shelf) {
   call.mutated = d.notes.mutated;
   call.changed_scalar = d.notes.changed_scalar;
   if (d.notes.call >= 0) {
-    const ProgramResult& r = program->results[d.notes.call];
+    const ProgramResult& r = results[static_cast<std::size_t>(rank)][static_cast<std::size_t>(d.notes.call)];
     call.code = r.code;
     call.status = r.status;
     call.binding = r.binding;
@@ -175,7 +192,7 @@ void Bench::State::read_call(Deferred& d, const std::vector<std::byte>& shelf) {
                         static_cast<std::size_t>(piece.first_cell) * size_of(p.dtype),
                     cells.view().data, static_cast<std::size_t>(cells.size()) * size_of(p.dtype));
       } else {
-        compare_input(in, piece, bytes, *read.image);
+        compare_input(in, piece, bytes, read.image.of(rank));
       }
     }
     if (p.spec->kind == 'o')
@@ -183,43 +200,63 @@ void Bench::State::read_call(Deferred& d, const std::vector<std::byte>& shelf) {
     else
       call.inputs.push_back(std::move(in));
   }
-  (d.notes.bystander ? seen->bystanders : seen->calls).push_back(std::move(call));
+  Observation& to = seen_by(rank);
+  (d.notes.bystander ? to.bystanders : to.calls).push_back(std::move(call));
 }
 
-// Turns what the program brought back into what was seen, for the steps that were done.
-void Bench::State::settle(int steps_done) {
+// Turns what the program brought back from a rank into what was seen, for the steps that were done.
+void Bench::State::settle(int rank, int steps_done) {
   std::vector<std::byte> shelf(down_bytes);
   std::uint64_t wanted = 0;
   for (const Deferred& d : deferred)
     if (d.last_step < steps_done)
       for (const Read& read : d.reads)
         wanted = std::max(wanted, read.offset + read.placed->pieces[read.piece].box.region_bytes);
-  if (wanted) std::memcpy(shelf.data(), arenas.at(kShelf, up_bytes), wanted);  // judged is the judge's own copy
+  if (wanted) std::memcpy(shelf.data(), arenas.at(kShelf, up_bytes, rank), wanted);  // judged is the judge's own copy
   for (Deferred& d : deferred) {
     if (d.last_step >= steps_done) continue;
     if (d.take) {
-      d.take(program->results[d.result]);
+      d.take(seen_by(rank), results[static_cast<std::size_t>(rank)][static_cast<std::size_t>(d.result)]);
     } else if (d.say) {
       std::string text;
       for (const Read& read : d.reads) {
         const std::byte* bytes = shelf.data() + read.offset;
-        if (std::memcmp(bytes, read.image->data(), read.image->size()) == 0) continue;
+        const std::vector<std::byte>& image = read.image.of(rank);
+        if (std::memcmp(bytes, image.data(), image.size()) == 0) continue;
         std::uint64_t changed = 0;
-        for (std::size_t i = 0; i < read.image->size(); ++i) changed += bytes[i] != (*read.image)[i];
+        for (std::size_t i = 0; i < image.size(); ++i) changed += bytes[i] != image[i];
         text = std::to_string(changed) + " bytes of " + read.placed->spec->name + " changed";
       }
-      d.say(text);
+      d.say(seen_by(rank), text);
     } else if (d.weights) {
       for (const Read& read : d.reads) {
         InputSeen in;
         in.spec = read.placed->spec;
-        compare_input(in, read.placed->pieces[read.piece], {shelf.data() + read.offset, read.image->size()}, *read.image);
-        seen->weights.push_back(std::move(in));
+        const std::vector<std::byte>& image = read.image.of(rank);
+        compare_input(in, read.placed->pieces[read.piece], {shelf.data() + read.offset, image.size()}, image);
+        seen_by(rank).weights.push_back(std::move(in));
       }
     } else {
-      read_call(d, shelf);
+      read_call(d, shelf, rank);
     }
   }
+}
+
+// The steps that a rank got done, up to the first that was not ok.
+int Bench::State::done_by(int rank) const {
+  const auto& of_rank = results[static_cast<std::size_t>(rank)];
+  const auto bad = std::find_if(of_rank.begin(), of_rank.end(), [](const auto& r) { return r.code != StepCode::ok; });
+  return static_cast<int>(bad - of_rank.begin());
+}
+
+// A step of some rank that was not ok ends the trial on all.
+void Bench::State::note_failed_step(int rank) {
+  const int step = done_by(rank);
+  const ProgramResult& r = results[static_cast<std::size_t>(rank)][static_cast<std::size_t>(step)];
+  seen->failed_op = program->steps[step].op;
+  seen->failed_code = r.code;
+  seen->failed_text = std::string(r.text, strnlen(r.text, sizeof r.text));
+  seen->failed_label = script.label_of(step) + (world > 1 ? ", rank " + std::to_string(rank) : "");
 }
 
 bool Bench::flush() {
@@ -228,37 +265,36 @@ bool Bench::flush() {
   if (s.script.steps() == 0) return !s.seen->fault && !s.seen->failed_op;
   for (const int step : s.down_steps) s.program->steps[step].to.offset += s.up_bytes;
   s.arenas.shelve(s.up_bytes + s.down_bytes);
-  bool well = true;
   if (auto fault = s.ready(variant_.index)) {
     s.seen->fault = std::move(fault);
     s.seen->failed_label = "before the first call";
-    well = false;
   } else {
     std::int64_t cells = 0;
     for (const Binding& b : s.bindings)
       cells = std::max({cells, slot_->output_cells(b.c), static_cast<std::int64_t>(work_of(*slot_, b.c) / 64)});
-    s.upload();
-    int done = static_cast<int>(s.program->step_count);
+    for (int r = 0; r < s.world; ++r) s.upload(r);
+    const int steps = static_cast<int>(s.program->step_count);
+    RankSet::Run outcome;
     {
       const DeviceTurn turn(s.config.device_lock);
-      well = s.run(s.deadline_ms(cells));
+      outcome = s.run(s.deadline_ms(cells));
     }
-    if (!well) done = 0;  // the worker's end leaves nothing to trust
-    for (int i = 0; i < done; ++i) {
-      const ProgramResult& r = s.program->results[i];
-      if (r.code == StepCode::ok) continue;
-      well = false;
-      done = i;
-      s.seen->failed_op = s.program->steps[i].op;
-      s.seen->failed_code = r.code;
-      s.seen->failed_text = std::string(r.text, strnlen(r.text, sizeof r.text));
-      s.seen->failed_label = s.script.label_of(i);
-      break;
+    if (outcome.fault) {  // a worker's end leaves nothing to trust
+      s.seen->failed_label = s.script.label_of(std::min(static_cast<int>(outcome.fault->step), steps - 1));
+      s.seen->fault = std::move(outcome.fault);
+    } else {
+      for (int r = 0; r < s.world; ++r) {
+        if (outcome.failed < 0 && s.done_by(r) < steps) outcome.failed = r;
+        if ((*s.workers)[r].alive() && s.done_by(r) > 0) s.settle(r, s.done_by(r));
+      }
+      if (outcome.failed >= 0) s.note_failed_step(outcome.failed);
     }
-    if (done > 0) s.settle(done);
   }
-  // A dead worker is buried, and one whose device context is poisoned.
-  if (s.seen->fault || (s.seen->failed_op && s.seen->failed_code == StepCode::device_fault)) s.bury();
+  const bool well = !s.seen->fault && !s.seen->failed_op;
+  // Dead workers are buried, and those whose device context is poisoned, or whose group cannot meet again.
+  if (s.seen->fault || (s.seen->failed_op && (s.seen->failed_code == StepCode::device_fault || !s.workers->alive())))
+    s.bury();
+  s.control_afterwards();
   s.begin(*slot_, variant_.index);
   return well;
 }

@@ -14,6 +14,7 @@
 #include "harness/drive/arenas.hpp"
 #include "harness/drive/bench.hpp"
 #include "harness/drive/reference_cache.hpp"
+#include "harness/rank/rank_set.hpp"
 
 namespace assay {
 
@@ -45,8 +46,8 @@ struct Bench::State {
     std::shared_ptr<const ReferenceResult> reference;
     bool informative = true;
     // A probe, or an expected result.
-    std::function<void(const std::string&)> say;
-    std::function<void(const ProgramResult&)> take;
+    Say say;
+    Take take;
     int result = -1;
   };
 
@@ -54,8 +55,8 @@ struct Bench::State {
   MemoryDomain& domain;
   ReferenceCache references;
   Arenas arenas;
-  std::unique_ptr<WorkerSession> session;
-  std::map<std::uint32_t, std::uint64_t> mapped;  // arena -> generation, in the present worker
+  std::unique_ptr<RankSet> workers;
+  std::map<std::uint32_t, std::uint64_t> mapped;  // arena -> generation, in the present workers
   std::map<std::uint32_t, bool> initialised;      // variants
   std::vector<TrialPart> history;
   std::deque<Binding> bindings;
@@ -64,30 +65,49 @@ struct Bench::State {
   double slowest_ms = 0;
   std::uint64_t started = 0;
   std::string device, output;
+  bool grouped = false;  // the trial's slot is a collective
+  int world = 1;
+  bool unused = false;   // the workers are fresh: what history there is, is not theirs
 
   // The program in the making, in memory of the judge's own.
   std::unique_ptr<Program> program = std::make_unique<Program>();
   Script script{*program};
+  std::vector<std::vector<ProgramResult>> results;  // of the last run, by rank
   Observation* seen = nullptr;
   bool push_pending = false;                   // the next step waits for what was pushed
   std::uint64_t up_bytes = 0, down_bytes = 0;  // on the shelf
   std::vector<std::pair<Image, std::uint64_t>> uploads;
   std::map<const std::vector<std::byte>*, std::uint64_t> shelved;  // images that go up, and where
+  std::map<std::vector<const void*>, std::uint64_t> shelved_together;  // images that go up side by side
+  struct Blank {
+    std::uint64_t offset = 0, bytes = 0;
+    std::byte value{};
+  };
+  std::vector<Blank> blanks;  // what lies between them
   std::vector<int> down_steps;  // whose shelf offsets count from the end of what goes up
   std::deque<Deferred> deferred;
 
   State(BenchConfig c, MemoryDomain& d, ReferenceModule& r)
       : config(std::move(c)), domain(d), references(r), arenas(d) {}
 
+  [[nodiscard]] Observation& seen_by(int rank) const {
+    return rank == 0 ? *seen : seen->others[static_cast<std::size_t>(rank) - 1];
+  }
+  std::optional<Fault> start();
   std::optional<Fault> ready(std::uint32_t variant);
-  void bury();  // ends the worker; what it printed stays readable
+  void bury();  // ends the workers; what they printed stays readable
+  void control_afterwards();
   int deadline_ms(std::int64_t cells) const;
   void begin(const SlotSpec& slot, std::uint32_t variant);
-  void upload();
-  bool run(int deadline_ms);
-  void settle(int steps_done);
-  void read_call(Deferred&, const std::vector<std::byte>& shelf);
+  void upload(int rank);
+  RankSet::Run run(int deadline_ms);
+  [[nodiscard]] int done_by(int rank) const;
+  void note_failed_step(int rank);
+  void settle(int rank, int steps_done);
+  void read_call(Deferred&, const std::vector<std::byte>& shelf, int rank);
+  void push(Binding&, bool outputs, std::optional<Guard>, std::uint32_t stream);
   void read_back(Deferred&, Placed&);
+  void read_back(Deferred&, Binding&, bool inputs);
   void push_piece(Binding&, Placed&, std::size_t piece, std::optional<Guard>, std::uint32_t stream);
 };
 

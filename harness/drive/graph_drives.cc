@@ -30,7 +30,7 @@ void warm_up(Bench& bench, const Bindings& bindings) {
 
 // Captures one call a binding into a graph; outputs must stay as they were poisoned. Host memory that the calls were
 // given is overwritten afterwards.
-void capture(Bench& bench, Observation& seen, const Bindings& bindings, std::uint32_t graph, const std::string& label) {
+void capture(Bench& bench, const Bindings& bindings, std::uint32_t graph, const std::string& label) {
   bench.label(label);
   for (Binding* b : bindings) bench.push(*b, Poison::first, kCaptureOrdinal);
   const Case& c = bindings.front()->c;
@@ -38,7 +38,7 @@ void capture(Bench& bench, Observation& seen, const Bindings& bindings, std::uin
   const std::uint32_t stream = blocking ? kBlockingStream : kMain;
   bench.script().simple(Op::begin_capture, stream, static_cast<std::uint32_t>(CaptureMode::global));
   for (Binding* b : bindings)
-    bench.expect(bench.script().call(*b, stream), [&seen, label, given = b->c](const ProgramResult& r) {
+    bench.expect(bench.script().call(*b, stream), [label, given = b->c](Observation& seen, const ProgramResult& r) {
       if (!r.binding) return;
       CallSeen changed;  // a changed descriptor, for write.binding
       changed.label = label;
@@ -46,13 +46,13 @@ void capture(Bench& bench, Observation& seen, const Bindings& bindings, std::uin
       changed.binding = r.binding;
       seen.calls.push_back(std::move(changed));
     });
-  bench.expect(bench.script().simple(Op::end_capture, stream, graph), [&seen](const ProgramResult& r) {
+  bench.expect(bench.script().simple(Op::end_capture, stream, graph), [](Observation& seen, const ProgramResult& r) {
     seen.graph = r.graph;
     seen.captured = true;
   });
   bench.script().simple(Op::scribble, stream);
   for (Binding* b : bindings)
-    bench.probe(*b, [&seen](const std::string& changed) {
+    bench.probe(*b, [](Observation& seen, const std::string& changed) {
       if (!changed.empty()) seen.ran_at_capture = changed;
     });
 }
@@ -72,12 +72,13 @@ bool replay(Bench& bench, const Bindings& bindings, std::uint32_t graph, std::ui
   return true;
 }
 
-// Every dynamic input of every binding gets a new version, or only the named one.
+// Every dynamic input of every binding gets a new version, or only the named one. What is prepared stays as it is.
 void mutate(Bench& bench, const Bindings& bindings, std::uint64_t version, const std::string& only = {}) {
   for (Binding* b : bindings)
     for (std::size_t i = 0; i < b->tensors.size(); ++i) {
       const ArgumentSpec& a = *b->tensors[i].spec;
-      if (a.kind == 'i' && a.dynamic && (only.empty() || a.name == only)) bench.set_version(*b, i, version);
+      if (a.kind != 'i' || !a.dynamic || b->tensors[i].weight) continue;
+      if (only.empty() || a.name == only) bench.set_version(*b, i, version);
     }
 }
 
@@ -97,7 +98,7 @@ void drive_capture_replay(Bench& bench, Observation& seen) {
   Bindings bindings;
   for (std::uint64_t i = 0; i < count; ++i) bindings.push_back(&bench.bind(sibling(c, i), Placement::ordinary, i));
   warm_up(bench, bindings);
-  capture(bench, seen, bindings, 0, "capture");
+  capture(bench, bindings, 0, "capture");
   std::vector<std::string> dynamic;
   std::string all;
   for (const ArgumentSpec& a : bench.slot().arguments)
@@ -132,9 +133,9 @@ void drive_interleaved_graphs(Bench& bench, Observation& seen) {
   Binding& second = bench.bind(b, Placement::ordinary, 1);
   Binding& eager = bench.bind(sibling(a, 1), Placement::ordinary, 2);
   warm_up(bench, {&first});
-  capture(bench, seen, {&first}, 0, "capture of A");
+  capture(bench, {&first}, 0, "capture of A");
   warm_up(bench, {&second});
-  capture(bench, seen, {&second}, 1, "capture of B");
+  capture(bench, {&second}, 1, "capture of B");
   std::uint64_t draw = derive_key(a.seed, "order of replays");
   for (std::uint32_t i = 0; i < 6; ++i) {
     draw = mix64(draw + i + 1);
@@ -158,7 +159,7 @@ void drive_regrow(Bench& bench, Observation& seen) {
   Binding& small = bench.bind(seen.trial.part.cases[0]);
   Binding& large = bench.bind(seen.trial.part.cases[1], Placement::ordinary, 1);
   warm_up(bench, {&small});
-  capture(bench, seen, {&small}, 0, "capture of the small call");
+  capture(bench, {&small}, 0, "capture of the small call");
   bench.push(large);
   if (!call_and_collect(bench, large, "large eager call")) return;
   mutate(bench, {&small}, 1);
@@ -178,7 +179,7 @@ bool grows(const std::vector<DeviceUsage>& usage) {
 void drive_many_replays(Bench& bench, Observation& seen) {
   Binding& b = bench.bind(seen.trial.part.cases[0]);
   warm_up(bench, {&b});
-  capture(bench, seen, {&b}, 0, "capture");
+  capture(bench, {&b}, 0, "capture");
   bench.push(b);
   bench.label("many replays");
   const auto round = [&](int replays, int calls) {
@@ -186,16 +187,21 @@ void drive_many_replays(Bench& bench, Observation& seen) {
     for (int i = 0; i < calls; ++i) bench.script().call(b, kMain);
     bench.script().simple(Op::sync_device, kMain);
     bench.expect(bench.script().simple(Op::usage, kMain),
-                 [&seen](const ProgramResult& r) { seen.usage.push_back(r.usage); });
+                 [](Observation& seen, const ProgramResult& r) { seen.usage.push_back(r.usage); });
   };
   // The device is shared: others that start meanwhile take memory, too. What grows is measured again, a while later.
   for (const std::chrono::milliseconds pause : {0ms, 100ms, 400ms, 1600ms}) {
     std::this_thread::sleep_for(pause);
-    seen.usage.clear();
+    for_each_rank(seen, [](Observation& of_rank) { of_rank.usage.clear(); });
     round(4, 1);
     for (int i = 0; i < kIntervals; ++i) round(kReplaysAnInterval, kCallsAnInterval);
-    seen.replays = kIntervals * kReplaysAnInterval;
-    if (!bench.flush() || !grows(seen.usage)) break;
+    bool growing = false;
+    const bool well = bench.flush();
+    for_each_rank(seen, [&](Observation& of_rank) {
+      of_rank.replays = kIntervals * kReplaysAnInterval;
+      growing = growing || grows(of_rank.usage);
+    });
+    if (!well || !growing) break;
   }
   if (!seen.fault && !seen.failed_op) bench.collect(b, "after many replays");
 }

@@ -94,6 +94,17 @@ struct Observation {
   // many_replays.
   std::vector<DeviceUsage> usage;      // before the first interval and after each
   std::int64_t replays = 0;
+
+  // Collectives: this is what rank 0 saw; what the others saw of the same trial. A fault or a failed step is told here,
+  // whichever rank's it is.
+  int rank = 0;
+  std::vector<Observation> others = {};
 };
+
+template <class Do>
+void for_each_rank(Observation& seen, Do&& act) {
+  act(seen);
+  for (Observation& other : seen.others) act(other);
+}
 
 }  // namespace assay

@@ -55,6 +55,8 @@ bool fits(const SlotSpec& slot, const TrialPart& part) {
     if (is_huge(slot, c) && part.drive != Drive::eager && part.drive != Drive::two_poisons &&
         part.drive != Drive::late_producer && part.drive != Drive::capture_replay)
       return false;
+  // Collectives of one group run one after the other.
+  if (part.drive == Drive::two_streams && slot.kind == Kind::collective) return false;
   for (const Case& c : part.cases)
     if (part.drive == Drive::guard_pages && slot.input_bytes(c) > kGuardBytes) return false;
   if (!captures(part.drive)) return true;

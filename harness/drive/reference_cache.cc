@@ -20,6 +20,12 @@ ReferenceCall call_of(const SlotSpec& slot, const Binding& b) {
   ReferenceCall call;
   for (const Placed& p : b.tensors)
     if (p.spec->kind == 'i') call.inputs[p.spec->name] = p.values.view();
+  if (slot.kind == Kind::collective) {
+    call.ranks.resize(static_cast<std::size_t>(b.c.world));
+    for (const Placed& p : b.tensors)
+      for (int rank = 0; p.spec->per_rank && rank < b.world(); ++rank)
+        call.ranks[static_cast<std::size_t>(rank)][p.spec->name] = p.of(rank).view();
+  }
   for (const ArgumentSpec& a : slot.arguments)
     if (!a.choices.empty()) call.scalars[a.name] = slot.scalar(a, b.c);
   call.dims = b.c.dims;

@@ -35,6 +35,44 @@ Judgement failed_step(const Observation& seen) {
   return j;
 }
 
+Judgement judged(const RuleSpec& rule, const Observation& seen) {
+  if (seen.fault) {
+    Judgement j;
+    j.verdict = seen.fault->verdict;
+    j.reason = seen.fault->reason;
+    j.text = seen.fault->text;
+    j.label = seen.failed_label;
+    j.worker_ended = true;
+    return j;
+  }
+  if (seen.failed_op) return rule.on_failed_step ? rule.on_failed_step(seen) : failed_step(seen);
+  return rule.judge(seen);
+}
+
+int badness(const Judgement& j) {
+  return j.verdict == Verdict::fail ? 3 : j.verdict == Verdict::no_decision ? 2 : j.verdict == Verdict::pass ? 1 : 0;
+}
+
+// Each rank's view by itself, and the worst of them; what ended the trial is told once, by rank 0's.
+Judgement judged_on_ranks(const RuleSpec& rule, const Observation& seen) {
+  Judgement worst = judged(rule, seen);
+  if (seen.fault || seen.failed_op || rule.across_ranks) return worst;
+  int whose = 0;
+  for (const Observation& other : seen.others) {
+    Judgement j = judged(rule, other);
+    const bool evidence = worst.evidence || j.evidence;
+    if (worst.warning.empty() && !j.warning.empty()) worst.warning = "rank " + std::to_string(other.rank) + ": " + j.warning;
+    if (badness(j) > badness(worst)) {
+      j.warning = worst.warning;
+      worst = std::move(j);
+      whose = other.rank;
+    }
+    worst.evidence = evidence;
+  }
+  if (!seen.others.empty() && badness(worst) > 1) worst.label += ", rank " + std::to_string(whose);
+  return worst;
+}
+
 }  // namespace
 
 RuleRow::RuleRow(RuleSpec spec) {
@@ -68,17 +106,12 @@ bool declared_for(const RuleSpec& rule, std::uint32_t flags) {
 }
 
 Judgement judge(const RuleSpec& rule, const Observation& seen) {
-  if (seen.fault) {
-    Judgement j;
-    j.verdict = seen.fault->verdict;
-    j.reason = seen.fault->reason;
-    j.text = seen.fault->text;
-    j.label = seen.failed_label;
-    j.worker_ended = true;
-    return j;
-  }
-  if (seen.failed_op) return rule.on_failed_step ? rule.on_failed_step(seen) : failed_step(seen);
-  return rule.judge(seen);
+  Judgement j = judged_on_ranks(rule, seen);
+  if (j.verdict != Verdict::fail || !seen.trial.part.cases.front().padded) return j;
+  // Contiguous by contract, and no source says so: what breaks on padding, or refuses it, is told and never failed.
+  Judgement told = pass();
+  told.warning = std::string(name_of(Reason::contiguous_only)) + ": right on contiguous outputs only: " + j.text;
+  return told;
 }
 
 }  // namespace assay

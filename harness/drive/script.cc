@@ -105,6 +105,7 @@ int Script::release(const Binding& binding, std::uint32_t stream) {
 int Script::call(const Binding& binding, std::uint32_t stream) {
   const int index = simple(Op::call, stream, variant_);
   ProgramStep& step = program_.steps[index];
+  step.group = slot_->kind == Kind::collective ? 1 : 0;
   std::size_t tensor = 0;
   for (const ArgumentSpec& a : slot_->arguments) {
     ProgramArgument& to = step.arguments[step.argument_count++];

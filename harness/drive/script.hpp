@@ -20,7 +20,16 @@ namespace assay {
 
 enum class Placement : std::uint8_t { ordinary, flush_end, flush_start };
 
-using Image = std::shared_ptr<const std::vector<std::byte>>;
+using ImageBytes = std::shared_ptr<const std::vector<std::byte>>;
+
+// The bytes of a piece, the same for all ranks or other ones for each.
+struct Image {
+  ImageBytes first;
+  std::vector<ImageBytes> others;  // of ranks 1, 2, ... where they differ
+  [[nodiscard]] const std::vector<std::byte>& of(int rank) const noexcept {
+    return rank == 0 || others.empty() ? *first : *others[static_cast<std::size_t>(rank) - 1];
+  }
+};
 
 // One run of a tensor's memory that is guarded as a whole; far tensors have one a row.
 struct Piece {
@@ -39,13 +48,20 @@ struct Placed {
   Extents shape, strides;
   std::vector<Piece> pieces;
   Tensor values;                   // inputs: the pristine logical cells, contiguous
+  std::vector<Tensor> others = {};  // of an input that differs by rank: those of ranks 1, 2, ...
   Guard guard = Guard::canary;
   std::uint64_t poison = 0;        // outputs
   bool weight = false;             // an input of prepare: pushed once, read back once
+
+  [[nodiscard]] const Tensor& of(int rank) const noexcept {
+    return rank == 0 || others.empty() ? values : others[static_cast<std::size_t>(rank) - 1];
+  }
 };
 
 struct Binding {
   Case c;
+  [[nodiscard]] int world() const noexcept { return static_cast<int>(c.world); }
+
   std::vector<Placed> tensors;          // the tensor arguments in the slot's order, then its weights
   std::vector<std::uint64_t> versions;  // of each tensor's values; inputs only
   std::uint64_t token = 0;              // of its prepared weights

@@ -66,14 +66,17 @@ void drive_late_producer(Bench& bench, Observation& seen) {
   bench.label("the device's end");
   bench.script().simple(Op::sync_device, kMain);
   bench.collect(b, "after the device's end", {.reference = false, .bystander = true});
-  if (!bench.flush() || seen.calls.empty() || seen.bystanders.empty()) return;
-  for (std::size_t i = 0; i < seen.calls.back().outputs.size(); ++i) {
-    const OutputSeen& later = seen.bystanders.back().outputs[i];
-    if (const std::size_t changed = bytes_changed(seen.calls.back().outputs[i].actual, later.actual))
-      seen.late_write = std::to_string(changed) + " bytes of " + later.spec->name +
-                        " were written after the call's stream had ended";
-  }
-  seen.bystanders.clear();
+  if (!bench.flush()) return;
+  for_each_rank(seen, [](Observation& rank) {
+    if (rank.calls.empty() || rank.bystanders.empty()) return;
+    for (std::size_t i = 0; i < rank.calls.back().outputs.size(); ++i) {
+      const OutputSeen& later = rank.bystanders.back().outputs[i];
+      if (const std::size_t changed = bytes_changed(rank.calls.back().outputs[i].actual, later.actual))
+        rank.late_write = std::to_string(changed) + " bytes of " + later.spec->name +
+                          " were written after the call's stream had ended";
+    }
+    rank.bystanders.clear();
+  });
 }
 
 void drive_held_stream(Bench& bench, Observation& seen) {
@@ -84,7 +87,7 @@ void drive_held_stream(Bench& bench, Observation& seen) {
   bench.label(label);
   bench.script().simple(Op::hold, kMain);
   const int call = bench.script().call(b, kMain);
-  bench.probe(b, [&seen](const std::string& changed) { seen.early_write = changed; });
+  bench.probe(b, [](Observation& rank, const std::string& changed) { rank.early_write = changed; });
   bench.script().simple(Op::unhold, kMain);
   bench.script().simple(Op::sync, kMain);
   bench.script().simple(Op::sync_device, kMain);

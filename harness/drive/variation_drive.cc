@@ -44,21 +44,27 @@ void take_rows(Bench& bench, const RelationSpec& relation, Binding& to, const Bi
     if (target.spec->kind != 'i') continue;
     const Tensor& source = from.tensors[i].values;
     if (!is_row_input(relation, target.spec->name)) {
-      if (target.shape == from.tensors[i].shape) bench.set_values(to, i, source);  // weights and the like stay
+      if (target.shape == from.tensors[i].shape) bench.set_values(to, i, source, from.tensors[i].others);  // they stay
       continue;
     }
-    Tensor values(target.shape, target.dtype);
     const RowLayout layout = rows_in(target, relation.dim);
-    auto* out = static_cast<std::byte*>(values.view().data);
-    const auto* own = static_cast<const std::byte*>(target.values.view().data);
-    const auto* in = static_cast<const std::byte*>(source.view().data);
-    for (std::int64_t o = 0; o < layout.outer; ++o)
-      for (std::size_t r = 0; r < rows.size(); ++r) {
-        const std::size_t at = (static_cast<std::size_t>(o) * rows.size() + r) * layout.bytes;
-        const std::byte* row = rows[r] < 0 ? own + at : in + static_cast<std::size_t>(o * from_rows + rows[r]) * layout.bytes;
-        std::memcpy(out + at, row, layout.bytes);
-      }
-    bench.set_values(to, i, std::move(values));
+    const auto taken = [&](const Tensor& own_values, const Tensor& source_values) {
+      Tensor values(target.shape, target.dtype);
+      auto* out = static_cast<std::byte*>(values.view().data);
+      const auto* own = static_cast<const std::byte*>(own_values.view().data);
+      const auto* in = static_cast<const std::byte*>(source_values.view().data);
+      for (std::int64_t o = 0; o < layout.outer; ++o)
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+          const std::size_t at = (static_cast<std::size_t>(o) * rows.size() + r) * layout.bytes;
+          const std::byte* row = rows[r] < 0 ? own + at : in + static_cast<std::size_t>(o * from_rows + rows[r]) * layout.bytes;
+          std::memcpy(out + at, row, layout.bytes);
+        }
+      return values;
+    };
+    std::vector<Tensor> others;
+    for (std::size_t k = 0; k < target.others.size(); ++k)
+      others.push_back(taken(target.others[k], from.tensors[i].others[k]));
+    bench.set_values(to, i, taken(target.values, source), std::move(others));
   }
 }
 
@@ -79,23 +85,43 @@ bool row_call(Bench& bench, const RelationSpec& relation, const Binding& base,
 // The base call's inputs with the relation's change; its own reference is that of the changed values.
 bool changed_call(Bench& bench, const RelationSpec& relation, const Binding& base) {
   Binding& b = bench.bind(base.c, Placement::ordinary, 15);
-  std::map<std::string, TensorView> inputs;
-  std::vector<Tensor> values;
-  for (std::size_t i = 0; i < b.tensors.size(); ++i) {
-    const Placed& p = b.tensors[i];
-    if (p.spec->kind != 'i') continue;
-    Tensor copy(p.shape, p.dtype);
-    std::memcpy(copy.view().data, base.tensors[i].values.view().data,
-                static_cast<std::size_t>(copy.size()) * size_of(p.dtype));
-    inputs[p.spec->name] = copy.view();
-    values.push_back(std::move(copy));
+  // Once a rank, with the same key: what the ranks share comes out the same each time, and the first counts.
+  std::vector<std::vector<Tensor>> values(b.tensors.size());
+  for (int rank = 0; rank < b.world(); ++rank) {
+    std::map<std::string, TensorView> inputs;
+    for (std::size_t i = 0; i < b.tensors.size(); ++i) {
+      const Placed& p = b.tensors[i];
+      if (p.spec->kind != 'i') continue;
+      Tensor copy(p.shape, p.dtype);
+      std::memcpy(copy.view().data, base.tensors[i].of(rank).view().data,
+                  static_cast<std::size_t>(copy.size()) * size_of(p.dtype));
+      inputs[p.spec->name] = copy.view();
+      values[i].push_back(std::move(copy));
+    }
+    if (!relation.change(b.c, derive_key(b.c.seed, relation.name), inputs)) return true;
   }
-  if (!relation.change(b.c, derive_key(b.c.seed, relation.name), inputs)) return true;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < b.tensors.size(); ++i)
-    if (b.tensors[i].spec->kind == 'i') bench.set_values(b, i, std::move(values[next++]));
+  for (std::size_t i = 0; i < b.tensors.size(); ++i) {
+    if (b.tensors[i].spec->kind != 'i') continue;
+    std::vector<Tensor> others;
+    if (b.tensors[i].spec->per_rank) others.assign(values[i].begin() + 1, values[i].end());
+    bench.set_values(b, i, values[i].front(), std::move(others));
+  }
   bench.push(b);
   return call_and_collect(bench, b, relation.name, {.relation = &relation});
+}
+
+// Every rank gets the next one's inputs: who contributes what is nothing but another order of the sum.
+bool exchanged_call(Bench& bench, const Binding& base) {
+  Binding& b = bench.bind(base.c, Placement::ordinary, 16);
+  for (std::size_t i = 0; i < b.tensors.size(); ++i) {
+    const Placed& p = base.tensors[i];
+    if (p.spec->kind != 'i') continue;
+    std::vector<Tensor> others;
+    for (std::size_t k = 1; k <= p.others.size(); ++k) others.push_back(p.of(static_cast<int>((k + 1) % (p.others.size() + 1))));
+    bench.set_values(b, i, p.others.empty() ? p.values : p.others.front(), std::move(others));
+  }
+  bench.push(b);
+  return call_and_collect(bench, b, "ranks exchanged");
 }
 
 }  // namespace
@@ -109,6 +135,7 @@ void drive_variation(Bench& bench, Observation& seen) {
   bench.push(base);
   if (!call_and_collect(bench, base, "base")) return;
 
+  if (c.world > 1 && !exchanged_call(bench, base)) return;
   for (const RelationSpec& relation : slot.relations) {
     if (relation.holds && !relation.holds(c)) continue;
     if (relation.form == RelationSpec::Form::change) {

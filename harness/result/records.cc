@@ -49,6 +49,7 @@ json line_of(const char* kind, const Subject& s) {
   put("device", s.device);
   put("dtype", s.dtype);
   put("rule", s.rule);
+  if (s.ranks != 1) j["ranks"] = s.ranks;
   return j;
 }
 
@@ -128,6 +129,8 @@ class Fields {
     s.variant = text_or_empty("variant");
     s.device = text_or_empty("device");
     s.dtype = text_or_empty("dtype");
+    if (object_.contains("ranks")) s.ranks = count("ranks");
+    if (s.ranks < 1) fail("ranks", "is less than 1");
     if (with_rule) s.rule = text("rule");
     if (with_rule && s.rule.empty()) fail("rule", "is empty");
     return s;

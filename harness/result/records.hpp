@@ -37,6 +37,7 @@ struct RunRecord {
 // Whose line it is. Empty fields are left out.
 struct Subject {
   std::string slot, variant, device, dtype, rule;
+  std::int64_t ranks = 1;  // of a collective; left out where it is 1
   friend bool operator==(const Subject&, const Subject&) = default;
 };
 

@@ -66,6 +66,7 @@ enum class Reason : std::uint8_t {
   split_differs,
   page_dependence,
   index_order,
+  rank_order,
   not_linear,
   prepared,
   not_isolated,

@@ -19,6 +19,7 @@ enum class Phase : std::uint32_t {
   host_kernel,  // a candidate kernel of the host model
   waiting,      // trusted code that waits for the candidate's stream
   after_entry,  // trusted checks that follow an entry
+  peers,        // inside a collective of the harness that the candidate called: waits for other ranks
 };
 [[nodiscard]] std::string_view name_of(Phase) noexcept;
 

@@ -19,6 +19,7 @@ std::string_view name_of(Phase phase) noexcept {
     case Phase::host_kernel: return "host kernel";
     case Phase::waiting: return "waiting for its stream";
     case Phase::after_entry: return "after the entry";
+    case Phase::peers: return "in a collective";
   }
   return "unknown";
 }
@@ -26,7 +27,7 @@ std::string_view name_of(Phase phase) noexcept {
 BoxReading read(const BlackBox& box) noexcept {
   BoxReading r;
   const std::uint32_t phase = box.phase.load();
-  r.phase = phase <= static_cast<std::uint32_t>(Phase::after_entry) ? static_cast<Phase>(phase) : Phase::trusted;
+  r.phase = phase <= static_cast<std::uint32_t>(Phase::peers) ? static_cast<Phase>(phase) : Phase::trusted;
   r.step = box.step;
   r.calls = box.calls;
   r.signal = box.signal;
@@ -55,7 +56,8 @@ Fault blame(const BoxReading& box, const Ending& end) {
   };
   const bool candidate_phase = box.phase == Phase::entry || box.phase == Phase::init || box.phase == Phase::prepare ||
                                box.phase == Phase::release || box.phase == Phase::destroy ||
-                               box.phase == Phase::workspace || box.phase == Phase::host_kernel;
+                               box.phase == Phase::workspace || box.phase == Phase::host_kernel ||
+                               box.phase == Phase::peers;  // on tensors that the candidate named
   const std::string signal_name =
       end.signalled ? std::string(strsignal(end.signal)) + " (signal " + std::to_string(end.signal) + ")" : "";
 

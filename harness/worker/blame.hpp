@@ -20,6 +20,7 @@ struct Fault {
   std::string text;                        // one line
   int arena = -1;                          // that holds the fault address, or -1
   std::uint64_t offset = 0;                // bytes into it
+  int rank = -1;                           // of several: whose it is
 };
 
 struct Ending {

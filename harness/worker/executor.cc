@@ -60,8 +60,8 @@ struct Executor::Frame {
 };
 
 Executor::Executor(Device& device, BlackBox& box, std::map<std::uint32_t, WorkerArena>& arenas,
-                   const assay_library& library)
-    : device_(device), box_(box), arenas_(arenas), library_(library) {}
+                   std::map<std::uint32_t, std::unique_ptr<Group>>& groups, const assay_library& library)
+    : device_(device), box_(box), arenas_(arenas), groups_(groups), library_(library) {}
 
 Executor::~Executor() = default;
 
@@ -89,25 +89,40 @@ std::string first_line(const char* text, std::size_t capacity) {
 
 }  // namespace
 
-void Executor::init_variant(std::uint32_t index) {
+// The candidate's view of a group; its failures are told by the step in which they come up.
+Outcome Executor::enter_group(std::uint32_t group, assay_call& call) const {
+  if (group == 0) return {};
+  const auto found = groups_.find(group);
+  if (found == groups_.end()) return {StepCode::infrastructure, "the program names no such group"};
+  call.group = found->second->handle();
+  return {};
+}
+
+void Executor::init_variant(std::uint32_t index, std::uint32_t group) {
   if (index >= library_.variant_count) throw std::runtime_error("no such variant");
   const assay_variant variant = read_variant(*library_.variants[index]);
-  if (states_.count(index) || !variant.init) return;
+  if (states_.count({index, group}) || !variant.init) return;
   assay_call call{};
   call.size = sizeof call;
   char error[256] = {};
   call.error = error;
   call.error_bytes = sizeof error;
   if (const Outcome bound = device_.bind(call, 0); !bound.ok()) throw std::runtime_error(bound.text);
+  if (const Outcome entered = enter_group(group, call); !entered.ok()) throw std::runtime_error(entered.text);
   void* state = nullptr;
   assay_status status;
+  if (group) groups_.at(group)->allow_exchange(true);
   {
     PhaseGuard phase(box_, Phase::init);
     status = [&]() noexcept { return variant.init(&call, &state); }();  // an exception dies where it was thrown
   }
+  if (group) {
+    groups_.at(group)->allow_exchange(false);
+    if (const Outcome failure = groups_.at(group)->take_failure(); !failure.ok()) throw std::runtime_error(failure.text);
+  }
   if (status != ASSAY_OK)
     throw std::runtime_error("init returned status " + std::to_string(status) + " " + first_line(error, sizeof error));
-  states_[index] = state;
+  states_[{index, group}] = state;
 }
 
 void Executor::describe(const ProgramTensor& t, Frame& frame, std::size_t slot, bool output) {
@@ -140,7 +155,8 @@ Outcome Executor::call(Program& program, const ProgramStep& step, ProgramResult&
   call.error = frame.error;
   call.error_bytes = sizeof frame.error;
   if (const Outcome bound = device_.bind(call, step.stream); !bound.ok()) return bound;
-  if (const auto state = states_.find(step.a); state != states_.end()) call.state = state->second;
+  if (const Outcome entered = enter_group(step.group, call); !entered.ok()) return entered;
+  if (const auto state = states_.find({step.a, step.group}); state != states_.end()) call.state = state->second;
 
   std::vector<const DLTensor*> tensors;
   for (std::size_t i = 0; i < step.argument_count; ++i) {
@@ -354,11 +370,18 @@ Outcome Executor::step(Program& program, const ProgramStep& s, ProgramResult& re
       device_.schedule({(s.a & 1) != 0, s.to.offset, (s.a & 2) != 0});
       return {};
     case Op::reset:
+      // Holds and captures end first: a release that waits for the device would meet those of a program that failed.
+      if (const Outcome o = device_.reset(); !o.ok()) return o;
       while (!prepared_.empty())
         if (const Outcome o = release(prepared_.begin()->first, nullptr); !o.ok()) return o;
-      return device_.reset();
+      return {};
     case Op::prepare: return prepare(program, s, result);
     case Op::release: return release(s.to.offset, &result);
+    case Op::meet: {
+      const auto group = groups_.find(s.a);
+      return group == groups_.end() ? Outcome{StepCode::infrastructure, "the program names no such group"}
+                                    : group->second->control();
+    }
   }
   return {StepCode::infrastructure, "the program has a step of unknown kind"};
 }
@@ -373,7 +396,9 @@ void Executor::run(Program& program) {
     ProgramResult& result = program.results[i];
     result = ProgramResult{};
     if (failed) continue;
-    const Outcome outcome = step(program, program.steps[i], result);
+    Outcome outcome = step(program, program.steps[i], result);
+    for (const auto& [id, group] : groups_)
+      if (Outcome failure = group->take_failure(); !failure.ok()) outcome = std::move(failure);
     result.code = outcome.code;
     std::snprintf(result.text, sizeof result.text, "%s", outcome.text.c_str());
     failed = failed || !outcome.ok();

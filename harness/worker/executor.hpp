@@ -17,6 +17,7 @@
 #include "harness/device/memory.hpp"
 #include "harness/worker/black_box.hpp"
 #include "harness/worker/call.hpp"
+#include "harness/worker/group.hpp"
 #include "harness/worker/program.hpp"
 
 namespace assay {
@@ -31,10 +32,12 @@ struct WorkerArena {
 
 class Executor {
  public:
-  Executor(Device& device, BlackBox& box, std::map<std::uint32_t, WorkerArena>& arenas, const assay_library& library);
+  Executor(Device& device, BlackBox& box, std::map<std::uint32_t, WorkerArena>& arenas,
+           std::map<std::uint32_t, std::unique_ptr<Group>>& groups, const assay_library& library);
   ~Executor();
 
-  void init_variant(std::uint32_t variant);    // throws std::runtime_error with the candidate's error
+  // Once a variant and group (0: without one). Throws std::runtime_error with the candidate's error.
+  void init_variant(std::uint32_t variant, std::uint32_t group);
   void run(Program& program);
 
   // Called after each entry: the number of processes left behind, and whether the control socket is still ours.
@@ -49,13 +52,15 @@ class Executor {
   Outcome prepare(Program&, const ProgramStep&, ProgramResult&);
   Outcome release(std::uint64_t token, ProgramResult*);
   Outcome after_candidate(ProgramResult&);
+  Outcome enter_group(std::uint32_t group, assay_call&) const;
   void describe(const ProgramTensor&, Frame&, std::size_t slot, bool writable);
 
   Device& device_;
   BlackBox& box_;
   std::map<std::uint32_t, WorkerArena>& arenas_;
+  std::map<std::uint32_t, std::unique_ptr<Group>>& groups_;  // from 1 on
   const assay_library& library_;
-  std::map<std::uint32_t, void*> states_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, void*> states_;  // by variant and group
   struct Prepared {
     std::uint32_t variant = 0;
     void* data = nullptr;

@@ -23,6 +23,7 @@ const char* name_of(Op op) noexcept {
     case Op::schedule: return "schedule";
     case Op::reset: return "reset";
     case Op::prepare: return "prepare";
+    case Op::meet: return "meet";
     case Op::release: return "release";
   }
   return "unknown";

@@ -34,6 +34,7 @@ enum class Op : std::uint32_t {
   reset,          // ends what earlier programs left: streams, events, graphs, holds, prepared weights
   prepare,        // variant a prepares weights; the result is kept under the token `to.offset`
   release,        // the prepared weights of token `to.offset`
+  meet,           // group a: all members meet, and its control collective runs
 };
 [[nodiscard]] const char* name_of(Op) noexcept;
 
@@ -69,6 +70,7 @@ struct ProgramStep {
   std::uint32_t a = 0;            // event, graph, mode or variant index, by op
   std::uint32_t argument_count = 0;
   std::uint32_t pattern = 0, pattern_bytes = 1;
+  std::uint32_t group = 0;        // of a call: 1 + the group that it is given; 0: none
   ProgramRegion to, from;
   char words[kPrepareWords][16] = {};
   ProgramArgument arguments[kMaxArguments];

@@ -15,10 +15,10 @@
 namespace assay {
 
 inline constexpr std::uint32_t kMagic = 0x59415341;  // "ASAY"
-inline constexpr std::uint16_t kProtocolVersion = 2;
+inline constexpr std::uint16_t kProtocolVersion = 3;
 inline constexpr std::size_t kMaxFrame = 64 * 1024;
 
-enum class Frame : std::uint16_t { hello, map, load, open_device, init, run, quit, reply, failed };
+enum class Frame : std::uint16_t { hello, map, load, open_device, join, init, run, quit, reply, failed };
 
 class ProtocolError : public std::runtime_error {
  public:

@@ -95,7 +95,10 @@ struct WorkerSession::State {
   pid_t pid = -1;
   std::thread thread;  // in-process runs
   bool alive = false;
+  bool broken = false;  // the last question did not reach it
   std::uint32_t sequence = 0;
+  Answer answer;        // the last one
+  std::string refusal;  // its sentence, where it was refused
   std::string description, device;
   std::string ring;
 
@@ -103,7 +106,10 @@ struct WorkerSession::State {
   void drain_output();
   void end();
   Fault bury(bool deadline);
-  std::optional<Fault> command(Frame, const json&, std::vector<int> fds, int timeout_ms, Answer& answer);
+  void ask(Frame, const json&, std::vector<int> fds);
+  void descriptors(std::vector<pollfd>&) const;
+  Heard hear(const pollfd* waits);
+  std::optional<Fault> command(Frame, const json&, std::vector<int> fds, int timeout_ms);
 };
 
 void WorkerSession::State::start() {
@@ -242,31 +248,32 @@ Fault WorkerSession::State::bury(bool deadline) {
   return blame(read(*box), ending);
 }
 
-std::optional<Fault> WorkerSession::State::command(Frame kind, const json& request, std::vector<int> fds,
-                                                   int timeout_ms, Answer& answer) {
+void WorkerSession::State::ask(Frame kind, const json& request, std::vector<int> fds) {
   Message message;
   message.kind = kind;
   message.sequence = ++sequence;
   if (kind != Frame::run) message.payload = request.dump();
   message.descriptors = std::move(fds);
+  broken = false;
   try {
     send_message(control.get(), message);
-    const auto until = Clock::now() + std::chrono::milliseconds(timeout_ms);
-    while (true) {
-      pollfd waits[3] = {{control.get(), POLLIN, 0}, {output.get(), POLLIN, 0}, {pidfd.get(), POLLIN, 0}};
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
-      if (left <= 0) {
-        if (config.in_process) throw DeviceError("the in-process worker did not answer in time");
-        return bury(true);
-      }
-      const int ready = poll(waits, 3, static_cast<int>(std::min<long long>(left, 1000)));
-      if (ready < 0 && errno != EINTR) throw ProtocolError("cannot wait for the worker");
-      if (ready <= 0) continue;
-      if (waits[1].revents & POLLIN) drain_output();
-      if (waits[1].revents & POLLHUP) output.reset();
-      if (waits[0].revents) {
-        auto got = receive_message(control.get(), 0);
-        if (!got) continue;
+  } catch (const ProtocolError&) {
+    broken = true;  // hear() says so
+  }
+}
+
+void WorkerSession::State::descriptors(std::vector<pollfd>& list) const {
+  for (const int fd : {control.get(), output.get(), pidfd.get()}) list.push_back({fd, POLLIN, 0});
+}
+
+// `waits`: the session's three, as poll left them.
+WorkerSession::Heard WorkerSession::State::hear(const pollfd* waits) {
+  if (broken) return Heard::ended;
+  if (waits[1].revents & POLLIN) drain_output();
+  if (waits[1].revents & POLLHUP) output.reset();
+  try {
+    if (waits[0].revents)
+      if (auto got = receive_message(control.get(), 0)) {
         if (got->sequence != sequence || (got->kind != Frame::reply && got->kind != Frame::failed))
           throw ProtocolError("the worker's answer does not fit the question");
         for (int fd : got->descriptors) close(fd);
@@ -278,12 +285,37 @@ std::optional<Fault> WorkerSession::State::command(Frame kind, const json& reque
         }
         if (!answer.body.is_object()) throw ProtocolError("a worker's reply is no object");
         answer.text = std::move(got->payload);
-        return std::nullopt;
+        refusal = answer.failed ? answer.word("text") : std::string();
+        return Heard::answer;
       }
-      if (waits[2].revents) return bury(false);  // a forked child may keep the socket open
-    }
   } catch (const ProtocolError&) {
-    return bury(false);
+    return Heard::ended;
+  }
+  return waits[2].revents ? Heard::ended : Heard::nothing;  // a forked child may keep the socket open
+}
+
+// One command and its answer, or the fault that ended the worker.
+std::optional<Fault> WorkerSession::State::command(Frame kind, const json& request, std::vector<int> fds,
+                                                   int timeout_ms) {
+  ask(kind, request, std::move(fds));
+  const auto until = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  std::vector<pollfd> waits;
+  while (true) {
+    waits.clear();
+    descriptors(waits);
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+    if (left <= 0) {
+      if (config.in_process) throw DeviceError("the in-process worker did not answer in time");
+      return bury(true);
+    }
+    const int ready = poll(waits.data(), waits.size(), broken ? 0 : static_cast<int>(std::min<long long>(left, 1000)));
+    if (ready < 0 && errno != EINTR) return bury(false);
+    if (ready < 0 || (ready == 0 && !broken)) continue;
+    switch (hear(waits.data())) {
+      case Heard::nothing: continue;
+      case Heard::answer: return std::nullopt;
+      case Heard::ended: return bury(false);
+    }
   }
 }
 
@@ -303,20 +335,17 @@ WorkerSession::WorkerSession(WorkerConfig config) : state_(std::make_unique<Stat
 WorkerSession::~WorkerSession() { state_->end(); }
 
 std::optional<Fault> WorkerSession::open_device() {
-  Answer answer;
   const json request{{"device", name_of(state_->config.device)}, {"ordinal", state_->config.ordinal}};
-  if (auto fault = state_->command(Frame::open_device, request, {}, kOpenMs, answer)) return fault;
-  if (answer.failed) throw DeviceError(answer.word("text"));
-  state_->device = answer.word("describe");
+  if (auto fault = state_->command(Frame::open_device, request, {}, kOpenMs)) return fault;
+  if (state_->answer.failed) throw DeviceError(state_->refusal);
+  state_->device = state_->answer.word("describe");
   return std::nullopt;
 }
 
 std::optional<Fault> WorkerSession::load() {
-  Answer answer;
-  if (auto fault = state_->command(Frame::load, json{{"path", state_->config.library}}, {}, kLoadMs, answer))
-    return fault;
-  if (answer.failed) throw LibraryRefused(answer.word("code"), answer.word("text"));
-  state_->description = std::move(answer.text);
+  if (auto fault = state_->command(Frame::load, json{{"path", state_->config.library}}, {}, kLoadMs)) return fault;
+  if (state_->answer.failed) throw LibraryRefused(state_->answer.word("code"), state_->refusal);
+  state_->description = std::move(state_->answer.text);
   return std::nullopt;
 }
 
@@ -325,30 +354,34 @@ std::optional<Fault> WorkerSession::map(std::uint32_t arena, const Arena& memory
                {"shelf", use == Use::shelf}};
   request["chunks"] = json::array();
   for (const Chunk& c : memory.plan().chunks) request["chunks"].push_back({c.offset, c.bytes});
-  Answer answer;
-  if (auto fault = state_->command(Frame::map, request, memory.descriptors(), kMapMs, answer)) return fault;
-  if (answer.failed) throw DeviceError(answer.word("text"));
+  if (auto fault = state_->command(Frame::map, request, memory.descriptors(), kMapMs)) return fault;
+  if (state_->answer.failed) throw DeviceError(state_->refusal);
   return std::nullopt;
 }
 
-std::optional<Fault> WorkerSession::init(std::uint32_t variant) {
-  Answer answer;
-  if (auto fault = state_->command(Frame::init, json{{"variant", variant}}, {}, kInitMs, answer)) return fault;
-  if (answer.failed) {
-    Fault f;
-    f.verdict = Verdict::fail;
-    f.reason = Reason::entry_failed;
-    f.phase = Phase::init;
-    f.text = answer.word("text");
-    return f;
-  }
+Fault refused_init(const std::string& text) {
+  Fault f;
+  f.verdict = Verdict::fail;
+  f.reason = Reason::entry_failed;
+  f.phase = Phase::init;
+  f.text = text;
+  return f;
+}
+
+std::optional<Fault> WorkerSession::init(std::uint32_t variant, std::uint32_t group) {
+  if (auto fault = state_->command(Frame::init, json{{"variant", variant}, {"group", group}}, {}, kInitMs)) return fault;
+  if (state_->answer.failed) return refused_init(state_->refusal);
   return std::nullopt;
 }
 
 std::optional<Fault> WorkerSession::run(int deadline_ms) {
-  Answer answer;
-  if (auto fault = state_->command(Frame::run, {}, {}, deadline_ms, answer)) return fault;
-  if (answer.failed) throw DeviceError(answer.word("text"));
+  if (auto fault = state_->command(Frame::run, {}, {}, deadline_ms)) return fault;
+  if (state_->answer.failed) throw DeviceError(state_->refusal);
+  return left_behind();
+}
+
+// A call that left processes behind is a fault, though the worker lives.
+std::optional<Fault> WorkerSession::left_behind() {
   Program& p = *state_->program;
   for (std::uint32_t i = 0; i < p.step_count && i < kMaxSteps; ++i) {
     if (!p.results[i].children) continue;
@@ -362,6 +395,24 @@ std::optional<Fault> WorkerSession::run(int deadline_ms) {
   }
   return std::nullopt;
 }
+
+void WorkerSession::ask_join(std::uint32_t group, std::uint64_t id, int rank, int world, int segment) {
+  state_->ask(Frame::join, json{{"group", group}, {"id", id}, {"rank", rank}, {"world", world}}, {segment});
+}
+void WorkerSession::ask_init(std::uint32_t variant, std::uint32_t group) {
+  state_->ask(Frame::init, json{{"variant", variant}, {"group", group}}, {});
+}
+void WorkerSession::ask_run() { state_->ask(Frame::run, {}, {}); }
+void WorkerSession::descriptors(std::vector<pollfd>& list) const { state_->descriptors(list); }
+WorkerSession::Heard WorkerSession::hear() {
+  std::vector<pollfd> waits;
+  state_->descriptors(waits);
+  poll(waits.data(), waits.size(), 0);
+  return state_->hear(waits.data());
+}
+const std::string& WorkerSession::refusal() const noexcept { return state_->refusal; }
+BoxReading WorkerSession::box() const noexcept { return read(*state_->box); }
+Fault WorkerSession::bury(bool ended) { return state_->bury(!ended); }
 
 Program& WorkerSession::program() noexcept { return *state_->program; }
 const std::string& WorkerSession::description() const noexcept { return state_->description; }

@@ -5,9 +5,12 @@
 // Who calls it: harness/drive/bench.cc, conformance/main.cc (load).
 #pragma once
 
+#include <poll.h>
+
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/device/memory.hpp"
 #include "harness/worker/blame.hpp"
@@ -43,6 +46,8 @@ class LibraryRefused : public std::runtime_error {
   std::string code_;
 };
 
+[[nodiscard]] Fault refused_init(const std::string& text);
+
 class WorkerSession {
  public:
   explicit WorkerSession(WorkerConfig);   // starts the process and waits for HELLO
@@ -57,8 +62,22 @@ class WorkerSession {
   // A shelf is host memory for trusted copies, on any device; candidates are never shown it.
   enum class Use : std::uint8_t { lent, shelf };
   [[nodiscard]] std::optional<Fault> map(std::uint32_t arena, const Arena&, Access, Use use = Use::lent);
-  [[nodiscard]] std::optional<Fault> init(std::uint32_t variant);  // a refused init is a Fault, entry_failed
+  // group 0: none. A refused init is a Fault, entry_failed.
+  [[nodiscard]] std::optional<Fault> init(std::uint32_t variant, std::uint32_t group = 0);
   [[nodiscard]] std::optional<Fault> run(int deadline_ms);         // the program in program()
+
+  // ---- for workers that act at once (harness/rank): ask, wait on the descriptors, hear ----
+  void ask_join(std::uint32_t group, std::uint64_t id, int rank, int world, int segment);
+  void ask_init(std::uint32_t variant, std::uint32_t group);
+  void ask_run();
+  enum class Heard : std::uint8_t { nothing, answer, ended };
+  void descriptors(std::vector<pollfd>&) const;                    // appends three
+  [[nodiscard]] Heard hear();                                      // never waits
+  [[nodiscard]] const std::string& refusal() const noexcept;       // of the last answer; empty: it was obeyed
+  [[nodiscard]] BoxReading box() const noexcept;
+  // Ends it, where it lives, and blames by its black box. `ended`: hear() said so; else the deadline has passed.
+  Fault bury(bool ended);
+  [[nodiscard]] std::optional<Fault> left_behind();                // processes, of the last run
 
   [[nodiscard]] Program& program() noexcept;
   [[nodiscard]] const std::string& description() const noexcept;   // JSON of LibraryDescription, after load

@@ -27,6 +27,7 @@
 #include "harness/worker/black_box.hpp"
 #include "harness/worker/crash.hpp"
 #include "harness/worker/executor.hpp"
+#include "harness/worker/group.hpp"
 #include "harness/worker/library.hpp"
 #include "harness/worker/protocol.hpp"
 
@@ -162,8 +163,10 @@ class Worker {
       case Frame::open_device: return open_device(json::parse(message.payload));
       case Frame::map: return map(json::parse(message.payload), message.descriptors);
       case Frame::load: return load(json::parse(message.payload));
+      case Frame::join: return join(json::parse(message.payload), message.descriptors);
       case Frame::init: {
-        need_executor().init_variant(json::parse(message.payload).at("variant"));
+        const json request = json::parse(message.payload);
+        need_executor().init_variant(request.at("variant"), request.at("group"));
         return json::object();
       }
       case Frame::run:
@@ -225,6 +228,17 @@ class Worker {
     arenas_.erase(arena);
   }
 
+  // The control collective answers before the candidate may call anything: a red one is no candidate's.
+  json join(const json& request, const std::vector<int>& descriptors) {
+    if (!device_ || device_->type() != DeviceType::host) throw std::runtime_error("this device has no groups");
+    if (descriptors.size() != 1) throw std::runtime_error("a group of host ranks needs its shared memory");
+    const Membership who{request.at("id"), request.at("rank"), request.at("world")};
+    auto group = make_host_group(who, descriptors.front(), box_);
+    if (const Outcome control = group->control(); !control.ok()) throw std::runtime_error(control.text);
+    groups_[request.at("group")] = std::move(group);
+    return json::object();
+  }
+
   json load(const json& request) {
     box_.phase = static_cast<std::uint32_t>(Phase::load);
     library_ = open_library(request.at("path").get<std::string>());
@@ -236,7 +250,7 @@ class Worker {
   Executor& need_executor() {
     if (!executor_) {
       if (!device_ || !library_) throw std::runtime_error("no device or no library is open");
-      executor_ = std::make_unique<Executor>(*device_, box_, arenas_, *library_);
+      executor_ = std::make_unique<Executor>(*device_, box_, arenas_, groups_, *library_);
       if (options_.own_process) {
         executor_->children_left = [this]() -> std::uint32_t {
           if (getpid() != own_pid_) _exit(0);  // a forked copy that came back from the entry
@@ -264,6 +278,7 @@ class Worker {
   std::optional<Message> next_;
   bool stopping_ = false;
 
+  std::map<std::uint32_t, std::unique_ptr<Group>> groups_;  // from 1 on; outlive what is queued on the device
   std::unique_ptr<Device> device_;
   std::unique_ptr<MemoryDomain> memory_;
   std::map<std::uint32_t, WorkerArena> arenas_;

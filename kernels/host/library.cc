@@ -2,7 +2,13 @@
 #include "kernels/host/variants.hpp"
 
 extern "C" const assay_library* assay_get_library(uint32_t harness_abi_version) {
-  static const assay_variant* const variants[] = {&host_kernels::silu_and_mul, &host_kernels::rmsnorm};
+  static const assay_variant* const variants[] = {&host_kernels::silu_and_mul, &host_kernels::rmsnorm,
+                                                &host_kernels::attention, &host_kernels::attention_decode,
+                                                &host_kernels::msa_block_score, &host_kernels::msa_prefill_block_score,
+                                                &host_kernels::fused_experts, &host_kernels::fused_experts_m3,
+                                                &host_kernels::fused_experts_nvfp4,
+                                                &host_kernels::fused_experts_nvfp4_narrow,
+                                                &host_kernels::all_reduce, &host_kernels::all_reduce_one_shot};
   static const assay_library library = {sizeof(assay_library),
                                         ASSAY_ABI_VERSION,
                                         "assay_host_kernels",

@@ -12,5 +12,11 @@ namespace host_kernels {
 
 extern const assay_variant silu_and_mul;
 extern const assay_variant rmsnorm;
+extern const assay_variant attention;
+extern const assay_variant attention_decode;
+extern const assay_variant msa_block_score;
+extern const assay_variant msa_prefill_block_score;
+extern const assay_variant fused_experts, fused_experts_m3, fused_experts_nvfp4, fused_experts_nvfp4_narrow;
+extern const assay_variant all_reduce, all_reduce_one_shot;
 
 }  // namespace host_kernels

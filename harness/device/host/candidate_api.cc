@@ -93,6 +93,21 @@ Outcome Model::launch(assay_host_stream* handle, assay_host_kernel kernel, std::
   return {};
 }
 
+Outcome Model::launch_trusted(assay_host_stream* handle, Trusted work) {
+  Lock lock(mutex_);
+  Stream* stream = nullptr;
+  if (Outcome found = find(handle, &stream); !found.ok()) return found;
+  if (stream == nullptr) {
+    lock.unlock();
+    work();
+  } else if (stream->capture != nullptr) {
+    add_node(*stream, std::move(work));
+  } else {
+    enqueue(lock, *stream, {std::move(work), {}});
+  }
+  return {};
+}
+
 Outcome Model::stream_create(assay_host_stream** handle) {
   const Lock lock(mutex_);
   if (handle == nullptr) return {StepCode::launch_invalid, "stream_create without a place for the stream"};
@@ -205,24 +220,29 @@ Current& current() {
 }
 
 template <class Call>
-assay_status call_model(Call&& call) noexcept {
+Outcome outcome_of_call(Call&& call) noexcept {
   std::shared_ptr<Model> model;
+  Outcome outcome;
   try {
     {
       const std::lock_guard lock(current().mutex);
       model = current().model;
     }
-    if (model == nullptr) return ASSAY_ERROR;
-    const Outcome outcome = Model::inside_kernel()
-                                ? Outcome{StepCode::launch_invalid, "called the host API from inside a kernel"}
-                                : call(*model);
-    if (outcome.ok()) return ASSAY_OK;
+    if (model == nullptr) return {StepCode::infrastructure, "no device is alive"};
+    outcome = Model::inside_kernel() ? Outcome{StepCode::launch_invalid, "called the host API from inside a kernel"}
+                                     : call(*model);
     // What invalidated a capture is told by the end of that capture.
-    if (outcome.code != StepCode::capture_illegal) model->blame(outcome);
+    if (!outcome.ok() && outcome.code != StepCode::capture_illegal) model->blame(outcome);
   } catch (const std::exception&) {
-    if (model != nullptr) model->blame({StepCode::out_of_memory, {}});
+    outcome = {StepCode::out_of_memory, {}};
+    if (model != nullptr) model->blame(outcome);
   }
-  return ASSAY_ERROR;
+  return outcome;
+}
+
+template <class Call>
+assay_status call_model(Call&& call) noexcept {
+  return outcome_of_call(std::forward<Call>(call)).ok() ? ASSAY_OK : ASSAY_ERROR;
 }
 
 // One C function a member: the member's own arguments, forwarded to the current model.
@@ -254,6 +274,10 @@ constexpr assay_host_api table = {
 }  // namespace
 
 const assay_host_api* candidate_api() noexcept { return &table; }
+
+Outcome launch_on_current(assay_host_stream* stream, Trusted work) noexcept {
+  return outcome_of_call([&](Model& model) { return model.launch_trusted(stream, std::move(work)); });
+}
 
 void adopt_model(std::shared_ptr<Model> model) {
   const std::lock_guard lock(current().mutex);

@@ -288,4 +288,8 @@ class HostDevice final : public Device {
 
 std::unique_ptr<Device> make_host_device(HostHooks hooks) { return std::make_unique<host::HostDevice>(hooks); }
 
+Outcome submit_trusted(assay_host_stream* stream, std::function<void()> work) {
+  return host::launch_on_current(stream, std::move(work));
+}
+
 }  // namespace assay

@@ -16,6 +16,7 @@
 //   Outcome done = device->sync(0);
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "harness/device/device.hpp"
@@ -32,5 +33,9 @@ struct HostHooks {
 
 // Throws std::logic_error where a model is alive in this process already.
 [[nodiscard]] std::unique_ptr<Device> make_host_device(HostHooks hooks);
+
+// Trusted work on a stream that a candidate names, ordered and captured as a launch is; NULL is the legacy stream. It
+// must not throw, and a graph runs it again. What assay_group's functions are made of.
+[[nodiscard]] Outcome submit_trusted(assay_host_stream*, std::function<void()>);
 
 }  // namespace assay

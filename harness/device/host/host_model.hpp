@@ -152,6 +152,7 @@ class Model {
 
   // ---- the candidate's side: candidate_api.cc. A NULL stream is the legacy stream. ----
   Outcome launch(assay_host_stream*, assay_host_kernel, std::uint32_t blocks, const void* args, std::size_t bytes);
+  Outcome launch_trusted(assay_host_stream*, Trusted);
   Outcome stream_create(assay_host_stream**);
   Outcome stream_destroy(assay_host_stream*);
   Outcome event_create(assay_host_event**);
@@ -227,6 +228,8 @@ class Model {
 
 // The table of assay_call::host. It finds the process's model by itself.
 [[nodiscard]] const assay_host_api* candidate_api() noexcept;
+// submit_trusted of host_device.hpp.
+[[nodiscard]] Outcome launch_on_current(assay_host_stream*, Trusted) noexcept;
 // Makes the model the process's own, or none. Throws std::logic_error where one is alive already.
 void adopt_model(std::shared_ptr<Model>);
 void abandon_model() noexcept;

@@ -22,6 +22,8 @@ struct ReferenceCall {
   std::map<std::string, double> scalars;         // by argument name; integers are exact below 2^53
   std::map<std::string, std::int64_t> dims;      // the case's dims, for slots whose shapes do not say all
   std::map<std::string, std::string> knobs = {};  // the case's knobs: profile and the like
+  // Collective slots: the inputs that differ by rank, one map a rank; `inputs` holds rank 0's.
+  std::vector<std::map<std::string, TensorView>> ranks = {};
 };
 
 // Rows of an output (all its dims but the last) that belong together by value: row r is of group of_row[r].

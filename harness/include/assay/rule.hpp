@@ -67,6 +67,7 @@ struct RuleSpec {
   std::uint32_t needs_flags = 0;     // ASSAY_GRAPH_SAFE, ...: NOT_APPLICABLE without
   std::uint32_t excused_by_flags = 0;
   bool needs_prepare = false;          // only of slots with weights
+  bool across_ranks = false;           // judges all ranks of a collective at once; else each rank's view by itself
   bool on_padded_outputs = false;      // also asked where outputs that are contiguous by contract have padding
   // Called for every observation without a candidate's fault and without a failed step.
   std::function<Judgement(const Observation&)> judge = {};

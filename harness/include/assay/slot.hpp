@@ -48,6 +48,10 @@ struct KnobSpec {
 // do. The view is a contiguous host tensor of the argument's shape and dtype; false leaves it to the case's recipe,
 // which integers do not have. Other arguments' base values follow from base_key().
 using Fill = std::function<bool(const Case&, std::uint64_t key, const TensorView&)>;
+// The same for an input that differs by rank. The key is the argument's, the same on all ranks: one rank's values may
+// follow from another's. rank_key() makes it the rank's own.
+using RankFill = std::function<bool(const Case&, int rank, std::uint64_t key, const TensorView&)>;
+[[nodiscard]] std::uint64_t rank_key(std::uint64_t key, int rank);
 // The key that the argument's base values are drawn with; replays draw with other keys.
 [[nodiscard]] std::uint64_t base_key(const Case&, std::string_view argument);
 
@@ -66,6 +70,8 @@ struct ArgumentSpec {
   bool dynamic = true;                 // changes between graph replays
   bool plain_values = false;           // always the base distribution, whatever the case's recipe
   Fill fill = {};                      // integer tensors need one
+  bool per_rank = false;               // other values on every rank; else all ranks have the same
+  RankFill rank_fill = {};             // of such an input
   Excluded excluded = {};              // floating-point inputs only
   std::vector<double> choices = {};    // scalars; the first is the default
   std::function<double(const Case&)> unit = {};  // scalars: what choices are multiples of; none: 1
@@ -81,6 +87,7 @@ struct Argument {
   Argument&& plain() && { spec.plain_values = true; return std::move(*this); }
   Argument&& typed(DType dtype) && { spec.dtype = dtype; return std::move(*this); }
   Argument&& filled(Fill fill) && { spec.fill = std::move(fill); return std::move(*this); }
+  Argument&& by_rank(RankFill fill = {}) && { spec.per_rank = true; spec.rank_fill = std::move(fill); return std::move(*this); }
   Argument&& excludes(Excluded cells) && { spec.excluded = std::move(cells); return std::move(*this); }
   Argument&& times(std::function<double(const Case&)> unit) && { spec.unit = std::move(unit); return std::move(*this); }
   Argument&& when(std::function<bool(const Case&)> present) && { spec.present = std::move(present); return std::move(*this); }

@@ -1,0 +1,210 @@
+#include "harness/rank/rank_set.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <tuple>
+
+#include "harness/device/memory.hpp"
+#include "harness/tensor/philox.hpp"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kJoinMs = 10000, kInitMs = 30000;
+constexpr int kMomentMs = 10;  // for peers to come back from an aborted wait, before they are ended
+
+std::uint64_t fresh_id() {
+  static std::atomic<std::uint64_t> groups{0};
+  return derive_key(static_cast<std::uint64_t>(::getpid()), "group", ++groups) | 1;
+}
+
+// Who is asked first where a deadline has passed: candidate code, then trusted code that is stuck, then who only waits.
+int suspicion(Phase phase) {
+  switch (phase) {
+    case Phase::entry:
+    case Phase::init:
+    case Phase::prepare:
+    case Phase::release:
+    case Phase::destroy:
+    case Phase::workspace: return 0;
+    case Phase::host_kernel: return 1;
+    case Phase::waiting:
+    case Phase::peers: return 3;
+    default: return 2;
+  }
+}
+
+// The first step of a run that was not ok and is no consequence of another rank's end.
+bool has_failed_step(WorkerSession& rank) {
+  const Program& p = rank.program();
+  for (std::uint32_t i = 0; i < p.step_count && i < kMaxSteps; ++i)
+    if (p.results[i].code != StepCode::ok) return p.results[i].code != StepCode::peer_gone;
+  return false;
+}
+
+std::optional<Fault> named(std::optional<Fault> fault) {
+  if (fault && fault->rank >= 0) fault->text = "rank " + std::to_string(fault->rank) + ": " + fault->text;
+  return fault;
+}
+
+}  // namespace
+
+RankSet::RankSet(const WorkerConfig& config, int world, bool grouped) : grouped_(grouped) {
+  for (int r = 0; r < world; ++r) ranks_.push_back(std::make_unique<WorkerSession>(config));
+}
+
+RankSet::~RankSet() = default;
+
+bool RankSet::alive() const noexcept {
+  return !aborted_ && std::all_of(ranks_.begin(), ranks_.end(), [](const auto& r) { return r->alive(); });
+}
+
+void RankSet::raise_abort() {
+  aborted_ = true;
+  for (const auto& segment : segments_) segment->abort();
+}
+
+// Waits for the answers of all ranks but those that are done. `refused`: whether a rank's answer ends the others'.
+template <class Refused>
+RankSet::Run RankSet::together(std::vector<bool> done, int timeout_ms, Refused&& refused) {
+  Run outcome;
+  const auto found = [&] { return outcome.fault || outcome.failed >= 0; };
+  auto until = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  std::vector<pollfd> waits;
+  while (std::find(done.begin(), done.end(), false) != done.end()) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+    if (left <= 0) break;
+    waits.clear();
+    for (std::size_t r = 0; r < ranks_.size(); ++r)
+      if (!done[r]) ranks_[r]->descriptors(waits);
+    poll(waits.data(), waits.size(), static_cast<int>(std::min<long long>(left, 1000)));
+    std::optional<Fault> death;  // of this round; one in candidate code is the cause of another's
+    int failed = -1;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      if (done[r]) continue;
+      const WorkerSession::Heard heard = ranks_[r]->hear();
+      done[r] = heard != WorkerSession::Heard::nothing;
+      if (heard == WorkerSession::Heard::answer && failed < 0 && refused(*ranks_[r])) failed = static_cast<int>(r);
+      if (heard != WorkerSession::Heard::ended) continue;
+      Fault fault = ranks_[r]->bury(true);
+      fault.rank = static_cast<int>(r);
+      if (!death || (death->verdict != Verdict::fail && fault.verdict == Verdict::fail)) death = std::move(fault);
+    }
+    if (found() || (!death && failed < 0)) continue;
+    if (death && (failed < 0 || death->verdict == Verdict::fail))
+      outcome.fault = std::move(death);
+    else
+      outcome.failed = failed;
+    raise_abort();
+    until = Clock::now() + std::chrono::milliseconds(kMomentMs);
+  }
+  if (!found() && std::find(done.begin(), done.end(), false) != done.end()) outcome = past_deadline(done);
+  for (std::size_t r = 0; r < ranks_.size(); ++r)
+    if (!done[r] && ranks_[r]->alive()) static_cast<void>(ranks_[r]->bury(false));
+  return outcome;
+}
+
+// Black boxes outlive their workers, but are read while all still stand where the deadline found them.
+RankSet::Run RankSet::past_deadline(const std::vector<bool>& done) {
+  std::vector<BoxReading> boxes;
+  for (const auto& rank : ranks_) boxes.push_back(rank->box());
+  raise_abort();
+  std::size_t culprit = ranks_.size();
+  std::string others;
+  const auto key = [&](std::size_t r) { return std::tuple(suspicion(boxes[r].phase), boxes[r].step, r); };
+  for (std::size_t r = 0; r < ranks_.size(); ++r)
+    if (!done[r] && (culprit == ranks_.size() || key(r) < key(culprit))) culprit = r;
+  for (std::size_t r = 0; r < ranks_.size(); ++r)
+    if (r != culprit)
+      others += "; rank " + std::to_string(r) + ": " + (done[r] ? "finished" : std::string(name_of(boxes[r].phase)));
+  Ending ending;
+  ending.deadline = true;
+  static_cast<void>(ranks_[culprit]->bury(false));
+  Run outcome;
+  outcome.fault = blame(boxes[culprit], ending);
+  outcome.fault->rank = static_cast<int>(culprit);
+  outcome.fault->text += others;
+  return outcome;
+}
+
+std::optional<Fault> RankSet::open() {
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    std::optional<Fault> fault = ranks_[r]->open_device();
+    if (!fault) fault = ranks_[r]->load();
+    if (fault) return fault;
+  }
+  if (!grouped_) return std::nullopt;
+  std::vector<int> all(ranks_.size());
+  std::iota(all.begin(), all.end(), 0);
+  join(kWorldGroup, fresh_id(), all);
+  return std::nullopt;
+}
+
+void RankSet::join(std::uint32_t group, std::uint64_t id, const std::vector<int>& members) {
+  const int size = static_cast<int>(members.size());
+  segments_.push_back(std::make_unique<Segment>(size));
+  std::vector<bool> done(ranks_.size(), true);
+  for (int place = 0; place < size; ++place) {
+    const auto rank = static_cast<std::size_t>(members[static_cast<std::size_t>(place)]);
+    ranks_[rank]->ask_join(group, id, place, size, segments_.back()->descriptor());
+    done[rank] = false;
+  }
+  std::string why;
+  const Run outcome = together(std::move(done), kJoinMs, [&](WorkerSession& rank) {
+    if (why.empty()) why = rank.refusal();
+    return !rank.refusal().empty();
+  });
+  if (outcome.fault) throw DeviceError("the group's control collective did not finish: " + outcome.fault->text);
+  if (outcome.failed >= 0) throw DeviceError("rank " + std::to_string(outcome.failed) + " cannot join its group: " + why);
+}
+
+std::optional<Fault> RankSet::map(std::uint32_t arena, const std::vector<const Arena*>& of_ranks, Access access,
+                                  WorkerSession::Use use) {
+  for (std::size_t r = 0; r < ranks_.size(); ++r)
+    if (auto fault = ranks_[r]->map(arena, *of_ranks[r], access, use)) return fault;
+  return std::nullopt;
+}
+
+std::optional<Fault> RankSet::init(std::uint32_t variant) {
+  if (world() == 1) return ranks_.front()->init(variant, grouped_ ? kWorldGroup : 0);
+  for (const auto& rank : ranks_) rank->ask_init(variant, kWorldGroup);
+  Run outcome = together(std::vector<bool>(ranks_.size(), false), kInitMs,
+                         [](WorkerSession& rank) { return !rank.refusal().empty(); });
+  if (outcome.failed < 0) return named(std::move(outcome.fault));
+  Fault refused = refused_init((*this)[outcome.failed].refusal());
+  refused.rank = outcome.failed;
+  return named(std::move(refused));
+}
+
+RankSet::Run RankSet::run(int deadline_ms) {
+  if (world() == 1) return {ranks_.front()->run(deadline_ms)};
+  for (const auto& rank : ranks_) rank->ask_run();
+  Run outcome = together(std::vector<bool>(ranks_.size(), false), deadline_ms, [](WorkerSession& rank) {
+    return !rank.refusal().empty() || has_failed_step(rank);
+  });
+  if (outcome.failed >= 0 && !(*this)[outcome.failed].refusal().empty())
+    throw DeviceError((*this)[outcome.failed].refusal());
+  for (std::size_t r = 0; !outcome.fault && r < ranks_.size(); ++r)
+    if (ranks_[r]->alive())
+      if (auto left = ranks_[r]->left_behind()) {
+        left->rank = static_cast<int>(r);
+        outcome.fault = std::move(left);
+      }
+  outcome.fault = named(std::move(outcome.fault));
+  return outcome;
+}
+
+std::string RankSet::output() const {
+  std::string text;
+  for (const auto& rank : ranks_) text += rank->output();
+  return text;
+}
+
+}  // namespace assay

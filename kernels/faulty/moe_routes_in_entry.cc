@@ -1,0 +1,33 @@
+// Reads the ids in the entry: a replay routes as its capture did.
+// Slot: moe.fused_experts. Caught by: graph.follows_inputs. Source: slots.md 1.2.
+#include "kernels/faulty/moe.hpp"
+
+namespace {
+
+using faulty::ExpertsArguments;
+
+struct Fault : faulty::Moe<Fault> {
+  // A ring of calls that is longer than any graph or queue of the suite.
+  struct Copy {
+    int32_t ids[65536];
+  };
+  static assay_status enqueue(const assay_call* call, const ExpertsArguments& a) {
+    static Copy ring[16];
+    static uint32_t next = 0;
+    Copy& copy = ring[next++ % 16];
+    if (a.slots() > 65536) return Right::enqueue(call, a);
+    for (int64_t s = 0; s < a.slots(); ++s) {
+      const int32_t id = a.id(s);
+      copy.ids[s] = id >= 0 && id < a.layer.experts ? id : 0;
+    }
+    ExpertsArguments own = a;
+    own.ids = copy.ids;
+    own.id_strides[0] = a.places;
+    own.id_strides[1] = 1;
+    return Right::enqueue(call, own);
+  }
+};
+
+}  // namespace
+
+FAULTY_MOE(Fault)

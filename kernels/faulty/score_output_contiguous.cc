@@ -1,0 +1,17 @@
+// Treats the sheet as contiguous.
+// Slot: attention.msa_block_score. Caught by: write.strides. Source: slots.md 5.5.
+#include "kernels/faulty/score.hpp"
+
+namespace {
+
+using faulty::ScoreArguments;
+
+struct Fault : faulty::Score<Fault> {
+  static void row(const ScoreArguments& a, int64_t b) {
+    for (int64_t n = 0; n < a.columns; ++n) a.out.store(b * a.columns + n, cell(a, b, n));
+  }
+};
+
+}  // namespace
+
+FAULTY_SCORE(Fault)
