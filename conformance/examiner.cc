@@ -47,13 +47,11 @@ std::string one_line(const Trial& t) {
   return text;
 }
 
-// Every drive sees the first cases, as many as the quick tier tries. After them a case goes through the plain drives
-// and takes its turn in one of three groups of the others: more cases, not more of everything.
-bool due(Drive drive, int ordinal) {
-  constexpr int kAllDrives = 96;
-  constexpr std::size_t kGroups = 3;
-  if (ordinal <= kAllDrives || drive == Drive::eager || drive == Drive::two_poisons) return true;
-  return static_cast<std::size_t>(drive) % kGroups == static_cast<std::size_t>(ordinal) % kGroups;
+// Every drive sees the first cases, as many as the quick tier tries. After them a case goes through the plain call and
+// takes its turn in one of six groups of the other drives: more cases, not more of everything.
+bool due(Drive drive, std::int64_t ordinal) {
+  constexpr std::int64_t kAllDrives = 96, kGroups = 6;
+  return ordinal <= kAllDrives || drive == Drive::eager || static_cast<std::int64_t>(drive) % kGroups == ordinal % kGroups;
 }
 
 std::string key_of(const Subject& s) {

@@ -1,7 +1,8 @@
 // collective.all_reduce: out = sum over the ranks of x, on every rank (spec/slots.md 5.9).
+#include "reference/all_reduce.hpp"
+
 #include "assay/slot.hpp"
 #include "conformance/slots/partials.hpp"
-#include "reference/all_reduce.hpp"
 
 namespace assay {
 

@@ -434,8 +434,7 @@ const SlotRow msa_prefill_block_score = slot<&assay_entry::msa_prefill_block_sco
          {chunk(4, 9, 8, 3, 1, 4, 2, {{"block_q", 1}}), Tier::quick, {{"table", "token"}, {"lengths", "equal"}}},
          {chunk(3, 80, 8, 2, 2, 2, 12, {{"init", 2}, {"local", 2}}), Tier::quick, {{"lengths", "mixed"}}},
          {chunk(7, 0, 8, 4, 2, 2, 4, {{"init", 2}, {"local", 2}}), Tier::quick, {{"selection", "any"}}},
-         {chunk(1, 8192, 5, 1, 1, 1, 16, {{"local", 0}}), Tier::quick, {}, "near_ties"},
-         {chunk(2, 6000, 8, 1, 1, 1, 16, {{"local", 0}}), Tier::quick, {}, "near_ties"},
+         {chunk(1, 8192, 8, 1, 1, 2, 16, {{"local", 0}}), Tier::quick, {}, "near_ties"},
          {chunk(17, 7, 32, 8, 2, 4, 6, {{"block_q", 4}}), Tier::full},
          {chunk(17, 7, 32, 8, 2, 4, 6, {{"block_q", 4}, {"local", 0}}), Tier::full, {}, "intra_future"},
          {chunk(128, 24, 128, 128, 2, 1, 16, {{"block_q", 1}}), Tier::full},
@@ -445,7 +444,7 @@ const SlotRow msa_prefill_block_score = slot<&assay_entry::msa_prefill_block_sco
          {chunk(65, 9, 64, 64, 2, 4, 4, {{"block_q", 64}, {"local", 0}}), Tier::full},
          {chunk(65, 9, 64, 64, 2, 4, 4, {{"block_q", 64}, {"local", 0}}), Tier::full, {}, "intra_future"},
          {chunk(512, 12, 128, 64, 1, 1, 8, {{"block_q", 32}}), Tier::full, {{"lengths", "equal"}}},
-         {chunk(2, 8192, 8, 1, 2, 1, 16, {{"local", 0}}), Tier::full, {}, "near_ties"}}});
+         {chunk(3, 8192, 8, 1, 2, 2, 16, {{"local", 0}}), Tier::full, {}, "near_ties"}}});
 
 }  // namespace
 }  // namespace assay

@@ -71,11 +71,11 @@ RelationSpec partials_doubled(std::vector<std::string> inputs) {
   relation.name = "partials doubled";
   relation.factor = 2.0;
   relation.exact = true;
-  relation.change = [inputs = std::move(inputs)](const Case&, std::uint64_t, std::map<std::string, TensorView>& values) {
+  relation.change = [inputs = std::move(inputs)](const Case&, std::uint64_t,
+                                                 std::map<std::string, TensorView>& values) {
     for (const std::string& name : inputs) {
       const TensorView& v = values.at(name);
-      for (std::int64_t i = 0; i < v.size(); ++i)
-        store_value(v.data, v.dtype, i, 2.0 * value_at(v.data, v.dtype, i));
+      for (std::int64_t i = 0; i < v.size(); ++i) store_value(v.data, v.dtype, i, 2.0 * value_at(v.data, v.dtype, i));
     }
     return true;
   };

@@ -123,6 +123,16 @@ TEST(Fit, HalvesTheWidestDimUntilTheInputsFit) {
   EXPECT_EQ(c["pool"], 1 << 18) << "never under the least, whatever the bytes";
 }
 
+TEST(Fit, PassesOverDimsThatTheSlotsRepairPutsBack) {
+  SlotSpec s = pooled();
+  s.legal = [](Case& c) { c.dims["pool"] = std::max<std::int64_t>(c.dims["pool"], 4096); };
+  Case c;
+  c.dims = {{"rows", 5}, {"pool", 4096}, {"d", 64}};
+  repair(s, c);
+  fit(s, c, {1 << 16, 1e9, 1 << 19, 0});
+  EXPECT_EQ(c.dims, (std::map<std::string, std::int64_t>{{"rows", 5}, {"pool", 4096}, {"d", 32}}));
+}
+
 TEST(Draw, SmallSizesDrawSmallCases) {
   const SlotSpec s = awkward();
   for (std::uint64_t key = 0; key < 300; ++key) {

@@ -269,7 +269,8 @@ void Bench::prepare(Binding& b) {
   PrepareSeen seen;
   for (const Placed& p : b.tensors)
     if (p.weight) seen.raw_bytes += p.values.size() * static_cast<std::int64_t>(size_of(p.dtype));
-  expect(s.script.prepare(b, kMainStream), [seen](Observation& to, const ProgramResult& r) mutable {
+  const bool measured = s.seen->trial.part.drive == Drive::prepared;
+  expect(s.script.prepare(b, kMainStream, measured), [seen](Observation& to, const ProgramResult& r) mutable {
     seen.surroundings = r.surroundings;
     seen.device_bytes = r.device_bytes;
     seen.host_bytes = r.host_bytes;

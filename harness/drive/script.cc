@@ -70,10 +70,11 @@ std::uint32_t Script::describe(const Placed& p) {
   return program_.tensor_count++;
 }
 
-int Script::prepare(const Binding& binding, std::uint32_t stream) {
+int Script::prepare(const Binding& binding, std::uint32_t stream, bool measured) {
   const int index = simple(Op::prepare, stream, variant_);
   ProgramStep& step = program_.steps[index];
   step.to = {0, 0, binding.token, 0};
+  step.pattern = measured ? 1 : 0;
   step.argument_count = kPrepareTensors + kPrepareIntegers;
   for (std::uint32_t i = 0; i < step.argument_count; ++i) step.arguments[i] = ProgramArgument{};
   for (const Placed& p : binding.tensors) {

@@ -78,7 +78,7 @@ class Script {
   void label(std::string text) { label_ = std::move(text); }
 
   int call(const Binding&, std::uint32_t stream);
-  int prepare(const Binding&, std::uint32_t stream);
+  int prepare(const Binding&, std::uint32_t stream, bool measured);
   int release(const Binding&, std::uint32_t stream);
   int simple(Op, std::uint32_t stream, std::uint32_t a = 0);
   int copy(std::uint32_t stream, ProgramRegion to, ProgramRegion from);

@@ -33,11 +33,15 @@ int suspicion(Phase phase) {
     case Phase::prepare:
     case Phase::release:
     case Phase::destroy:
-    case Phase::workspace: return 0;
-    case Phase::host_kernel: return 1;
+    case Phase::workspace:
+      return 0;
+    case Phase::host_kernel:
+      return 1;
     case Phase::waiting:
-    case Phase::peers: return 3;
-    default: return 2;
+    case Phase::peers:
+      return 3;
+    default:
+      return 2;
   }
 }
 
@@ -162,7 +166,8 @@ void RankSet::join(std::uint32_t group, std::uint64_t id, const std::vector<int>
     return !rank.refusal().empty();
   });
   if (outcome.fault) throw DeviceError("the group's control collective did not finish: " + outcome.fault->text);
-  if (outcome.failed >= 0) throw DeviceError("rank " + std::to_string(outcome.failed) + " cannot join its group: " + why);
+  if (outcome.failed >= 0)
+    throw DeviceError("rank " + std::to_string(outcome.failed) + " cannot join its group: " + why);
 }
 
 std::optional<Fault> RankSet::map(std::uint32_t arena, const std::vector<const Arena*>& of_ranks, Access access,
@@ -186,9 +191,8 @@ std::optional<Fault> RankSet::init(std::uint32_t variant) {
 RankSet::Run RankSet::run(int deadline_ms) {
   if (world() == 1) return {ranks_.front()->run(deadline_ms)};
   for (const auto& rank : ranks_) rank->ask_run();
-  Run outcome = together(std::vector<bool>(ranks_.size(), false), deadline_ms, [](WorkerSession& rank) {
-    return !rank.refusal().empty() || has_failed_step(rank);
-  });
+  Run outcome = together(std::vector<bool>(ranks_.size(), false), deadline_ms,
+                         [](WorkerSession& rank) { return !rank.refusal().empty() || has_failed_step(rank); });
   if (outcome.failed >= 0 && !(*this)[outcome.failed].refusal().empty())
     throw DeviceError((*this)[outcome.failed].refusal());
   for (std::size_t r = 0; !outcome.fault && r < ranks_.size(); ++r)

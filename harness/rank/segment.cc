@@ -29,7 +29,7 @@ constexpr int kYields = 16;                // ranks outnumber cores: give way be
 
 struct Segment::Header {
   std::atomic<std::uint32_t> aborted{0};
-  std::atomic<std::uint32_t> arrived{0};              // at the present meeting
+  std::atomic<std::uint32_t> arrived{0};               // at the present meeting
   alignas(64) std::atomic<std::uint32_t> meetings{0};  // completed; what members sleep on
   alignas(64) Announcement announcements[2][kMostRanks];
 };
@@ -118,7 +118,8 @@ std::byte* Segment::mailbox(std::uint64_t meeting, int rank) const noexcept {
 }
 
 std::byte* Segment::symmetric(int rank) const noexcept {
-  return at(static_cast<std::uint64_t>(world_) * 2 * kMailboxBytes + static_cast<std::uint64_t>(rank) * kSymmetricBytes);
+  return at(static_cast<std::uint64_t>(world_) * 2 * kMailboxBytes +
+            static_cast<std::uint64_t>(rank) * kSymmetricBytes);
 }
 
 }  // namespace assay

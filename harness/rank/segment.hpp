@@ -30,8 +30,8 @@ struct Announcement {
 
 class Segment {
  public:
-  explicit Segment(int world);            // judge: creates it. Throws DeviceError
-  Segment(int world, int descriptor);     // member: maps it; takes no ownership of the descriptor
+  explicit Segment(int world);         // judge: creates it. Throws DeviceError
+  Segment(int world, int descriptor);  // member: maps it; takes no ownership of the descriptor
   ~Segment();
   Segment(const Segment&) = delete;
   Segment& operator=(const Segment&) = delete;

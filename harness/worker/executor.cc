@@ -269,15 +269,17 @@ Outcome Executor::prepare(Program& program, const ProgramStep& step, ProgramResu
       &weights.fused_shared_experts, &weights.tp_size, &weights.ep_size,      &weights.ep_rank};
   for (std::uint32_t i = 0; i < kPrepareIntegers; ++i) *integers[i] = step.arguments[kPrepareTensors + i].integer;
 
+  const bool measured = step.pattern != 0;
   DeviceUsage before_device, after_device;
-  if (const Outcome o = device_.usage(before_device); !o.ok()) return o;
-  const Surroundings before = surroundings();
+  if (measured)
+    if (const Outcome o = device_.usage(before_device); !o.ok()) return o;
+  const Surroundings before = measured ? surroundings() : Surroundings{};
   void* data = nullptr;
   {
     PhaseGuard phase(box_, Phase::prepare);
     result.status = [&]() noexcept { return variant.prepare(&call, &weights, &data); }();  // as in init
   }
-  const Surroundings after = surroundings();
+  const Surroundings after = measured ? surroundings() : Surroundings{};
   PhaseGuard phase(box_, Phase::after_entry);
   result.surroundings = changed(before, after);
   result.host_bytes = host_bytes_grown(before, after);
@@ -291,6 +293,7 @@ Outcome Executor::prepare(Program& program, const ProgramStep& step, ProgramResu
     PhaseGuard waiting(box_, Phase::waiting);
     if (const Outcome o = device_.sync_device(); !o.ok()) return o;
   }
+  if (!measured) return {};
   if (const Outcome o = device_.usage(after_device); !o.ok()) return o;
   result.device_bytes =
       static_cast<std::int64_t>(after_device.bytes_used) - static_cast<std::int64_t>(before_device.bytes_used);

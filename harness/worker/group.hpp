@@ -18,7 +18,7 @@
 namespace assay {
 
 struct Membership {
-  std::uint64_t id = 0;   // equal on all members, no other group's
+  std::uint64_t id = 0;     // equal on all members, no other group's
   int rank = 0, world = 1;  // within the group
 };
 

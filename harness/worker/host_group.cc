@@ -95,7 +95,8 @@ void sum(const std::vector<const std::byte*>& parts, std::byte* to, std::int64_t
 void sum_cells(const DLDataType& dtype, const std::vector<const std::byte*>& parts, std::byte* to, std::int64_t n) {
   const auto narrow = [](double v) { return static_cast<float>(v); };
   if (is(dtype, kDLFloat, 32))
-    sum<float>(parts, to, n, [](float v) { return v; }, narrow);
+    sum<float>(
+        parts, to, n, [](float v) { return v; }, narrow);
   else if (is(dtype, kDLFloat, 16))
     sum<std::uint16_t>(parts, to, n, half::from_f16, [&](double v) { return half::to_f16(narrow(v)); });
   else
@@ -240,7 +241,8 @@ class HostGroup final : public Group {
 
   void gather(const Cells& in, const Cells& out) {
     exchange_chunks(Kind::all_gather, in, [&](std::int64_t done, std::int64_t n, const auto& parts) {
-      for (std::size_t r = 0; r < parts.size(); ++r) out.write(static_cast<std::int64_t>(r) * in.count + done, n, parts[r]);
+      for (std::size_t r = 0; r < parts.size(); ++r)
+        out.write(static_cast<std::int64_t>(r) * in.count + done, n, parts[r]);
     });
   }
 
@@ -270,9 +272,7 @@ class HostGroup final : public Group {
       const std::uint64_t span = (bytes + kSymmetricAlignment - 1) / kSymmetricAlignment * kSymmetricAlignment;
       if (!g.may_exchange_ || !peers || span < bytes || span > kSymmetricBytes - g.symmetric_used_) return false;
       Outcome o;
-      g.as_waiting([&] {
-        o = g.meet({static_cast<std::uint32_t>(Kind::symmetric), 0, bytes}, [](std::uint64_t) {});
-      });
+      g.as_waiting([&] { o = g.meet({static_cast<std::uint32_t>(Kind::symmetric), 0, bytes}, [](std::uint64_t) {}); });
       if (!o.ok()) {
         g.note(o);
         return false;
@@ -287,7 +287,8 @@ class HostGroup final : public Group {
     return guarded(handle, [&](HostGroup& g) {
       if (!in || !out) return false;
       const Cells from = cells_of(*in), to = cells_of(*out);
-      const bool float_cells = is(from.dtype, kDLFloat, 32) || is(from.dtype, kDLFloat, 16) || is(from.dtype, kDLBfloat, 16);
+      const bool float_cells =
+          is(from.dtype, kDLFloat, 32) || is(from.dtype, kDLFloat, 16) || is(from.dtype, kDLBfloat, 16);
       if (!float_cells || !same(from.dtype, to.dtype) || from.count != to.count) return false;
       return submit_trusted(stream, [&g, from, to] { g.as_waiting([&] { g.reduce(from, to); }); }).ok();
     });

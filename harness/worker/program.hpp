@@ -32,7 +32,8 @@ enum class Op : std::uint32_t {
   usage,          // device memory and handles, into the result
   schedule,       // host model: a is 1 for early | 2 for a thread a stream; block seed in to.offset
   reset,          // ends what earlier programs left: streams, events, graphs, holds, prepared weights
-  prepare,        // variant a prepares weights; the result is kept under the token `to.offset`
+  prepare,        // variant a prepares weights; the result is kept under the token `to.offset`; pattern 1: what it
+                  // leaves around it is measured, which takes longer than most prepares
   release,        // the prepared weights of token `to.offset`
   meet,           // group a: all members meet, and its control collective runs
 };

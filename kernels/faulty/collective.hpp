@@ -33,8 +33,8 @@ struct AllReduce {
   static assay_status entry(const assay_call* call, assay_in x, assay_out out) {
     const int64_t rows = host_kernels::row_count(x), width = host_kernels::columns_of(x);
     if (rows == 0 || width == 0) return ASSAY_OK;
-    return Self::enqueue(call, ReduceArguments{grid_of(x), grid_of(out), rows, width, 0,
-                                               static_cast<const Peers*>(call->state)});
+    return Self::enqueue(
+        call, ReduceArguments{grid_of(x), grid_of(out), rows, width, 0, static_cast<const Peers*>(call->state)});
   }
   static assay_status enqueue(const assay_call* call, const ReduceArguments& a) {
     return launch(call, call->host_stream, kernel, 1, a);
@@ -54,8 +54,7 @@ struct AllReduce {
   static void publish(const ReduceArguments& a, int64_t end) {
     float* mine = a.peers->buffer<float>(a.peers->rank);
     for (int64_t row = a.first; row < end; ++row)
-      for (int64_t column = 0; column < a.width; ++column)
-        *mine++ = static_cast<float>(a.x.get(row, column));
+      for (int64_t column = 0; column < a.width; ++column) *mine++ = static_cast<float>(a.x.get(row, column));
   }
   static double cell(const ReduceArguments& a, int64_t row, int64_t column) {
     double sum = 0;

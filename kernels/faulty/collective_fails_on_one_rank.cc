@@ -8,7 +8,8 @@ using faulty::ReduceArguments;
 
 struct Fault : faulty::AllReduce<Fault> {
   static assay_status enqueue(const assay_call* call, const ReduceArguments& a) {
-    if (a.peers->world > 1 && a.peers->rank + 1 == a.peers->world) return faulty::fail(call, ASSAY_ERROR, "not on this rank");
+    if (a.peers->world > 1 && a.peers->rank + 1 == a.peers->world)
+      return faulty::fail(call, ASSAY_ERROR, "not on this rank");
     return Right::enqueue(call, a);
   }
 };

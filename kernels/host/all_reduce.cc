@@ -55,7 +55,8 @@ assay_status through_peers(const assay_call* call, assay_in x, assay_out out) {
   if (cells != Cells::f16 && cells != Cells::bf16)
     return fail(call, ASSAY_UNSUPPORTED, "all_reduce: one-shot in fp16 or bf16");
   const Arguments arguments = {rows_of(x), rows_of(out), row_count(x), columns_of(x), static_cast<Peers*>(call->state)};
-  if (arguments.columns * 2 > buffer_bytes) return fail(call, ASSAY_UNSUPPORTED, "all_reduce: rows wider than a buffer");
+  if (arguments.columns * 2 > buffer_bytes)
+    return fail(call, ASSAY_UNSUPPORTED, "all_reduce: rows wider than a buffer");
   if (arguments.rows == 0 || arguments.columns == 0) return ASSAY_OK;
   return call->host->launch(call->host_stream, cells == Cells::f16 ? one_shot<Half> : one_shot<Bfloat>, 1, &arguments,
                             sizeof arguments);
