@@ -167,15 +167,27 @@ void put_keys_later_in_the_block(const Case& c, const Placing& slot, const Probe
 // What a plain score stays under, seven deviations, over the 4 that queries have in an outstanding key's feature.
 double outstanding(const Case& c) { return 7.0 / 4.0 * std::sqrt(static_cast<double>(c["head_dim"])); }
 
+// Blocks [first, end) of a request that its first anchor sees and no policy forces, and the places left for them. What
+// stands out fills the places exactly, so that no rounding of keys can tip the choice.
+struct Contested {
+  std::int64_t first, end, places;
+
+  Contested(const Case& c, const PrefillShape& s, std::int64_t b)
+      : first(c["init"]), end(s.visible(b, 0) - c["local"]), places(c["topk"] - c["init"] - c["local"]) {
+    places = std::clamp<std::int64_t>(places, 0, std::max<std::int64_t>(0, end - first));
+  }
+};
+
 // The blocks to be selected are one run, each with a single outstanding key on its first or last position in turn.
 void put_clustered_keys(const Case& c, std::uint64_t key, const Placing& slot, const ProbeRows& keys) {
   for (std::int64_t row = 0; row < keys.count; ++row) keys.set(row, 0, 0.0);
   const std::int64_t size = slot.s.block_k;
   for (std::int64_t b = 0; b < slot.s.batch; ++b) {
     if (slot.s.query_blocks(b) == 0) continue;
-    const std::int64_t visible = slot.s.visible(b, 0), run = std::min(visible, c["topk"]);
-    const std::int64_t start = pick(key, 1, static_cast<std::uint64_t>(b), visible - run + 1);
-    for (std::int64_t i = 0; i < run; ++i) {
+    const Contested blocks(c, slot.s, b);
+    const std::int64_t spare = blocks.end - blocks.first - blocks.places;
+    const std::int64_t start = blocks.first + pick(key, 1, static_cast<std::uint64_t>(b), spare + 1);
+    for (std::int64_t i = 0; i < blocks.places; ++i) {
       const std::int64_t first = (start + i) * size, last = std::min(first + size - 1, slot.s.anchor(b, 0));
       const std::int64_t row = slot(b, i % 2 == 0 ? first : last);
       keys.zero(row);
@@ -191,8 +203,9 @@ void put_keys_for_heads(const Case& c, std::uint64_t key, const Placing& slot, c
     for (std::int64_t f = 0; f < std::min(heads, width); ++f) keys.set(row, f, 0.0);
   for (std::int64_t b = 0; b < slot.s.batch; ++b) {
     if (slot.s.query_blocks(b) == 0) continue;
-    const std::int64_t last = slot.s.anchor(b, 0), visible = slot.s.visible(b, 0);
-    for (std::int64_t n = 0; n < std::min(visible, heads * c["topk"]); ++n) {
+    const Contested blocks(c, slot.s, b);
+    const std::int64_t last = slot.s.anchor(b, 0);
+    for (std::int64_t n = blocks.first; n < std::min(blocks.end, blocks.first + heads * blocks.places); ++n) {
       const std::int64_t first = n * size;
       const std::int64_t row =
           slot(b, first + pick(key, 2, static_cast<std::uint64_t>(n), std::min(size, last + 1 - first)));

@@ -92,6 +92,8 @@ class Worker {
       try {
         message = receive_message(options_.control, -1);
       } catch (const ProtocolError&) {
+        // A socket that the candidate closed is not the judge's end: the candidate thread says so after its entry.
+        while (options_.own_process && !control_ok()) pause();
         if (options_.own_process) _exit(0);  // the judge is gone; the candidate thread may be anywhere
         return 0;
       }

@@ -20,16 +20,17 @@ struct Fault : faulty::Prefill<Fault> {
     int64_t threshold = -1;
     for (int64_t left = places; left > 0; --left) rest.taken[threshold = rest.best(0, rest.visible)] = true;
     if (threshold < 0) return;
-    const int32_t edge = bucket(choice.scores[threshold]);
+    const auto bucket_of = [&](int64_t n) { return bucket(choice.scores[n] / a.scale); };
+    const int32_t edge = bucket_of(threshold);
     int64_t stashed = 0;
     for (int64_t n = 0; n < choice.visible; ++n) {
-      if (choice.taken[n] && bucket(choice.scores[n]) == edge && !forced(a, choice, n))
+      if (choice.taken[n] && bucket_of(n) == edge && !forced(a, choice, n))
         choice.taken[n] = false;
       else if (choice.taken[n] && !forced(a, choice, n))
         --places;
     }
     for (int64_t n = 0; n < choice.visible; ++n)
-      if (!choice.taken[n] && bucket(choice.scores[n]) == edge && ++stashed > room) choice.scores[n] = minus_infinity;
+      if (!choice.taken[n] && bucket_of(n) == edge && ++stashed > room) choice.scores[n] = minus_infinity;
     Right::choose(a, choice, places);
   }
   static bool forced(const PrefillArguments& a, const Choice& choice, int64_t n) {
