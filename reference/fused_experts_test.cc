@@ -12,6 +12,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/tensor/fill.hpp"
@@ -94,10 +95,11 @@ struct Inputs {
     const long double outer = get(first ? "g1_alphas" : "g2_alphas", e) * get(name + "_input_scale_quant", e);
     return (code >= 8 ? -grid[code - 8] : grid[code]) * s * outer;
   }
-  [[nodiscard]] long double act(long double gate, long double up) const {
-    if (profile == "generic") return gate / (1 + std::exp(-gate)) * up;
+  // Both factors of the activation.
+  [[nodiscard]] std::pair<long double, long double> act(long double gate, long double up) const {
+    if (profile == "generic") return {gate / (1 + std::exp(-gate)), up};
     const long double g = gate > 7 ? 7 : gate, u = up > 7 ? 7 : up < -7 ? -7 : up;
-    return g / (1 + std::exp(-1.702L * g)) * (u + 1);
+    return {g / (1 + std::exp(-1.702L * g)), u + 1};
   }
 };
 
@@ -111,16 +113,24 @@ void expect_naive(const Inputs& in) {
     for (std::int64_t k = 0; k < n.places; ++k) {
       const auto expert = static_cast<std::int64_t>(in.get("topk_ids", m * n.places + k));
       for (std::int64_t i = 0; i < n.inter; ++i) {
-        long double gate = 0, up = 0;
+        long double gate = 0, up = 0, gate_terms = 0, up_terms = 0;
         for (std::int64_t h = 0; h < n.hidden; ++h) {
-          gate += in.weight(true, expert, i, h) * in.get("x", m * n.hidden + h);
-          up += in.weight(true, expert, n.inter + i, h) * in.get("x", m * n.hidden + h);
+          const long double x = in.get("x", m * n.hidden + h);
+          const long double g = in.weight(true, expert, i, h) * x, u = in.weight(true, expert, n.inter + i, h) * x;
+          gate += g;
+          up += u;
+          gate_terms += std::fabs(g);
+          up_terms += std::fabs(u);
         }
-        const long double a = in.act(gate, up) * in.get("topk_weights", m * n.places + k);
+        const auto [g, u] = in.act(gate, up);
+        const long double share = in.get("topk_weights", m * n.places + k);
+        const bool single = in.tensors.at("x").view().dtype == DType::f32;
+        const long double slack = single ? 1.1L * std::fabs(u) * gate_terms + std::fabs(g) * up_terms : 0;
+        const long double size = std::fabs(g * u * share) + slack * std::fabs(share);
         for (std::int64_t h = 0; h < n.hidden; ++h) {
-          const long double term = in.weight(false, expert, h, i) * a;
+          const long double term = in.weight(false, expert, h, i) * g * u * share;
           sum[static_cast<std::size_t>(h)] += term;
-          magnitude[static_cast<std::size_t>(h)] += std::fabs(term);
+          magnitude[static_cast<std::size_t>(h)] += std::fabs(in.weight(false, expert, h, i)) * size;
         }
       }
     }

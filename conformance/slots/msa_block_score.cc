@@ -164,7 +164,7 @@ bool turn_heads(const Case& c, std::uint64_t key, std::map<std::string, TensorVi
 // Filling the keys costs more than scoring them with few heads.
 double work_of(const Case& c) {
   return static_cast<double>(c["batch"] * keys_of(c)) *
-         static_cast<double>(c["head_dim"] * std::max<std::int64_t>(c["heads"], 16));
+         static_cast<double>(c["head_dim"] * std::max<std::int64_t>(c["heads"], 24));
 }
 
 void describe_call(const Case& c, DescriptorFacts& d) {

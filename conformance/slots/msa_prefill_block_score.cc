@@ -304,7 +304,7 @@ double work_of(const Case& c) {
   double scores = 0;
   for (std::int64_t b = 0; b < s.batch; ++b) scores += static_cast<double>(s.query_blocks(b) * s.seen(b));
   // Keys are gathered one by one, and a cache that few rows look at costs its filling.
-  return 4.0 * (scores * static_cast<double>(c["heads"]) + 4.0 * static_cast<double>(s.slots())) *
+  return 6.0 * (scores * static_cast<double>(c["heads"]) + 4.0 * static_cast<double>(s.slots())) *
          static_cast<double>(c["head_dim"]);
 }
 
@@ -439,7 +439,7 @@ const SlotRow msa_prefill_block_score = slot<&assay_entry::msa_prefill_block_sco
          {chunk(7, 5, 16, 4, 2, 3, 5)},
          {chunk(3, 1, 8, 4, 3, 2, 6), Tier::quick, {{"selection", "any"}}},
          {chunk(17, 7, 32, 8, 2, 4, 6, {{"block_q", 4}}), Tier::quick, {}, "future_key"},
-         {chunk(8, 20, 128, 128, 1, 1, 16), Tier::quick, {{"lengths", "equal"}}},
+         {chunk(8, 20, 64, 32, 1, 1, 16), Tier::quick, {{"lengths", "equal"}}},
          {chunk(16, 0, 64, 2, 4, 2, 3, {{"block_q", 4}}), Tier::quick, {{"selection", "any"}, {"lengths", "mixed"}}},
          {chunk(9, 6, 16, 8, 2, 2, 3, {{"block_q", 2}, {"local", 0}}), Tier::quick, {}, "intra_future"},
          {chunk(5, 9, 8, 4, 2, 4, 3, {{"block_q", 2}}), Tier::quick, {}, "per_head"},
@@ -448,6 +448,7 @@ const SlotRow msa_prefill_block_score = slot<&assay_entry::msa_prefill_block_sco
          {chunk(3, 80, 8, 2, 2, 2, 12, {{"init", 2}, {"local", 2}}), Tier::quick, {{"lengths", "mixed"}}},
          {chunk(7, 0, 8, 4, 2, 2, 4, {{"init", 2}, {"local", 2}}), Tier::quick, {{"selection", "any"}}},
          {chunk(1, 8192, 8, 1, 1, 2, 16, {{"local", 0}}), Tier::quick, {}, "near_ties"},
+         {chunk(8, 20, 128, 128, 1, 1, 16), Tier::full, {{"lengths", "equal"}}},
          {chunk(17, 7, 32, 8, 2, 4, 6, {{"block_q", 4}}), Tier::full},
          {chunk(17, 7, 32, 8, 2, 4, 6, {{"block_q", 4}, {"local", 0}}), Tier::full, {}, "intra_future"},
          {chunk(128, 24, 128, 128, 2, 1, 16, {{"block_q", 1}}), Tier::full},

@@ -43,9 +43,8 @@ struct Heap {
 };
 
 struct Arguments {
-  Rows q, keys, table;
+  Rows q, keys, table, out;
   Integers table_rows, first_row, prefix, first_block;
-  int32_t* out;
   Candidate* scratch;  // topk a block of the launch
   int64_t heads, requests, query_blocks, width, block_q, block_k, topk, init, local;
   double scale;
@@ -78,12 +77,13 @@ void select_row(const Arguments& a, int64_t head, int64_t query_block, Candidate
     const int64_t first = n * a.block_k, end = first + a.block_k - 1;
     heap.offer({block_score(a, query, a.table_rows[b], first, end < last ? end : last), n});
   }
-  int32_t* out = a.out + (head * a.query_blocks + query_block) * a.topk;
-  int32_t* const row_end = out + a.topk;
-  for (int64_t n = 0; n < init; ++n) *out++ = static_cast<int32_t>(n);
-  for (int64_t i = 0; i < heap.count; ++i) *out++ = static_cast<int32_t>(heap.items[i].block);
-  for (int64_t n = local; n < visible; ++n) *out++ = static_cast<int32_t>(n);
-  while (out < row_end) *out++ = -1;
+  auto* const out = a.out.at<int32_t>(head * a.query_blocks + query_block);
+  int64_t at = 0;
+  const auto put = [&](int64_t id) { out[at++ * a.out.step] = static_cast<int32_t>(id); };
+  for (int64_t n = 0; n < init; ++n) put(n);
+  for (int64_t i = 0; i < heap.count; ++i) put(heap.items[i].block);
+  for (int64_t n = local; n < visible; ++n) put(n);
+  while (at < a.topk) put(-1);
 }
 
 template <class Cell>
@@ -121,11 +121,11 @@ assay_status run(const assay_call* call, assay_in q, assay_in index_k_cache, ass
   const Arguments a = {rows_of(q),
                        rows_of(index_k_cache),
                        rows_of(req_to_token),
+                       rows_of(out_topk),
                        integers_of(slot_ids),
                        integers_of(cu_seqlens),
                        integers_of(prefix_lens),
                        integers_of(cu_seqblocks_q),
-                       reinterpret_cast<int32_t*>(static_cast<char*>(out_topk->data) + out_topk->byte_offset),
                        static_cast<Candidate*>(call->workspace),
                        q->shape[1],
                        slot_ids->shape[0],
