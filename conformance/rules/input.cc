@@ -13,6 +13,11 @@ Judgement unchanged(const Observation& seen) {
                     std::to_string(in.changed) + " bytes of the input " + in.spec->name + " changed, the first at " +
                         in.text,
                     call.label);
+  for (const InputSeen& in : seen.large_inputs)
+    if (in.changed)
+      return fail(Reason::input_changed,
+                  std::to_string(in.changed) + " bytes of the input " + in.spec->name + " changed, the first at " + in.text,
+                  "the trial's end");
   return pass(!seen.calls.empty());
 }
 

@@ -55,8 +55,8 @@ double work_of(const SlotSpec& slot, const Case& c) {
 TierLimits limits_of(Tier tier) noexcept {
   switch (tier) {
     case Tier::quick: return {1 << 16, 1 << 22, 2 << 20, 96};
-    case Tier::full: return {1 << 18, 1 << 25, 16 << 20, 512};
-    case Tier::gate: return {1 << 18, 1 << 25, 16 << 20, 512};
+    case Tier::full: return {1 << 18, 1 << 25, 8 << 20, 512};
+    case Tier::gate: return {1 << 18, 1 << 25, 8 << 20, 512};
   }
   return {};
 }

@@ -279,9 +279,26 @@ void Bench::prepare(Binding& b) {
   s.script.simple(Op::sync_device, kMainStream);
 }
 
+void Bench::share_weights(Binding& to, Binding& from) {
+  if (slot_->weights.empty()) return;
+  prepare(from);
+  for (std::size_t i = 0; i < to.tensors.size(); ++i)
+    if (to.tensors[i].weight) set_values(to, i, from.tensors[i].values);
+  to.token = from.token;
+  to.prepared = to.borrowed = true;
+}
+
+void Bench::blank_inputs(Binding& b, std::uint32_t stream, std::uint32_t byte) {
+  for (Placed& p : b.tensors)
+    for (std::size_t i = 0; p.spec->kind == 'i' && !p.weight && i < p.pieces.size(); ++i) {
+      script().blank(stream, p, i, byte);
+      p.pieces[i].there = {};
+    }
+}
+
 void Bench::release(Binding& b) {
   State& s = *state_;
-  if (!b.prepared || b.released) return;
+  if (!b.prepared || b.released || b.borrowed) return;
   b.released = true;
   wait_for_pushes();
   s.script.label("release");
@@ -292,13 +309,8 @@ bool Bench::finish() {
   State& s = *state_;
   if (s.seen->fault || s.seen->failed_op) return false;
   for (Binding& b : s.bindings) {
-    if (!b.prepared) continue;
     wait_for_pushes();
-    State::Deferred& d = s.deferred.emplace_back();
-    for (Placed& p : b.tensors)
-      if (p.weight) s.read_back(d, p);
-    d.last_step = s.script.simple(Op::sync, kReadStream);
-    d.weights = true;
+    s.read_last(b);
     release(b);
     if (s.script.steps() > static_cast<int>(kMaxSteps / 2) || s.up_bytes + s.down_bytes > kShelfFlush)
       if (!flush()) return false;
@@ -343,7 +355,7 @@ bool Bench::collect(Binding& b, std::string label, CollectNotes notes) {
   State::Deferred& d = s.deferred.emplace_back();
   s.read_back(d, b, true);
   for (const Placed& p : b.tensors)
-    if (!p.weight) d.poisons.push_back(p.poison);
+    if (p.spec->kind == 'o') d.poisons[&p] = p.poison;
   d.last_step = s.script.simple(Op::sync, kReadStream);
   d.call = true;
   d.c = b.c;

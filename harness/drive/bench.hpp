@@ -80,6 +80,10 @@ class Bench {
   }
   // The same for inputs, ordered on a stream and not waited for: a late producer.
   void push_inputs_on(Binding&, std::uint32_t stream);
+  // Appends the overwriting of inputs, guards included, with one byte.
+  void blank_inputs(Binding&, std::uint32_t stream, std::uint32_t byte);
+  // Lets a binding of the same dims use what was prepared for another: one layer, two calls. Before its first push.
+  void share_weights(Binding& to, Binding& from);
   // Appends a read of outputs and inputs; the call appears in the observation after the flush. The streams that wrote
   // them have been synchronised. False: the program was long enough to be run, and failed.
   bool collect(Binding&, std::string label, CollectNotes notes = {});

@@ -166,14 +166,13 @@ void Bench::State::read_call(Deferred& d, const std::vector<std::byte>& shelf, i
     call.binding = r.binding;
     call.nanoseconds = r.nanoseconds;
   }
-  std::size_t tensor = 0;
-  for (std::size_t at = 0; at < d.reads.size(); ++tensor) {
+  for (std::size_t at = 0; at < d.reads.size();) {
     const Placed& p = *d.reads[at].placed;
     OutputSeen out;
     InputSeen in;
     out.spec = in.spec = p.spec;
     if (p.spec->kind == 'o') {
-      out.poison_bits = d.poisons[tensor];
+      out.poison_bits = d.poisons.at(&p);
       out.actual = Tensor(p.shape, p.dtype);
     }
     for (; at < d.reads.size() && d.reads[at].placed == &p; ++at) {
@@ -228,13 +227,14 @@ void Bench::State::settle(int rank, int steps_done) {
         text = std::to_string(changed) + " bytes of " + read.placed->spec->name + " changed";
       }
       d.say(seen_by(rank), text);
-    } else if (d.weights) {
+    } else if (d.at_end) {
       for (const Read& read : d.reads) {
         InputSeen in;
         in.spec = read.placed->spec;
         const std::vector<std::byte>& image = read.image.of(rank);
         compare_input(in, read.placed->pieces[read.piece], {shelf.data() + read.offset, image.size()}, image);
-        seen_by(rank).weights.push_back(std::move(in));
+        Observation& by = seen_by(rank);
+        (read.placed->weight ? by.weights : by.large_inputs).push_back(std::move(in));
       }
     } else {
       read_call(d, shelf, rank);

@@ -35,13 +35,13 @@ struct Bench::State {
   struct Deferred {
     int last_step = 0;  // valid where the program got past it
     std::vector<Read> reads;
-    bool weights = false;  // raw weights, read at the trial's end
+    bool at_end = false;  // raw weights and large inputs, read once
     // A collected call.
     bool call = false;
     Case c;
     std::string label;
     CollectNotes notes;
-    std::vector<std::uint64_t> poisons;  // one a tensor
+    std::map<const Placed*, std::uint64_t> poisons;  // of outputs
     const Binding* binding = nullptr;
     std::shared_ptr<const ReferenceResult> reference;
     bool informative = true;
@@ -107,6 +107,7 @@ struct Bench::State {
   void read_call(Deferred&, const std::vector<std::byte>& shelf, int rank);
   void push(Binding&, bool outputs, std::optional<Guard>, std::uint32_t stream);
   void read_back(Deferred&, Placed&);
+  void read_last(Binding&);
   void read_back(Deferred&, Binding&, bool inputs);
   void push_piece(Binding&, Placed&, std::size_t piece, std::optional<Guard>, std::uint32_t stream);
 };

@@ -201,7 +201,7 @@ void drive_many_replays(Bench& bench, Observation& seen) {
       of_rank.replays = kIntervals * kReplaysAnInterval;
       growing = growing || grows(of_rank.usage);
     });
-    if (!well || !growing) break;
+    if (!well || !growing || bench.shrinking()) break;
   }
   if (!seen.fault && !seen.failed_op) bench.collect(b, "after many replays");
 }

@@ -82,6 +82,7 @@ struct Observation {
   std::vector<CallSeen> calls;
   std::vector<PrepareSeen> prepares;   // in order
   std::vector<InputSeen> weights;      // raw weights at the trial's end
+  std::vector<InputSeen> large_inputs; // at the trial's end; smaller ones are in their calls
   std::vector<CallSeen> bystanders;    // buffers of earlier calls, re-read later: must be as they were filled
 
   // capture_replay and its kin.

@@ -38,6 +38,7 @@ struct Piece {
   std::int64_t first_cell = 0;     // row-major ordinal of the piece's first cell
   Image image = {};                // what was pushed last
   std::uint64_t image_key = 0;     // what it was painted from: an equal key, an equal image
+  Image there = {};                // large inputs: what lies in lent memory
 };
 
 struct Placed {
@@ -66,6 +67,7 @@ struct Binding {
   std::vector<std::uint64_t> versions;  // of each tensor's values; inputs only
   std::uint64_t token = 0;              // of its prepared weights
   bool prepared = false, released = false;
+  bool borrowed = false;                // prepared for another binding
 
   [[nodiscard]] Placed& named(std::string_view argument);
 };

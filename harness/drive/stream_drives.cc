@@ -53,8 +53,7 @@ void drive_late_producer(Bench& bench, Observation& seen) {
   bench.push(b);
   bench.label(label);
   // Until the producer runs, the inputs hold NaN; every byte, so that guards do not tell.
-  for (const Placed& p : b.tensors)
-    for (std::size_t i = 0; p.spec->kind == 'i' && !p.weight && i < p.pieces.size(); ++i) bench.script().blank(kMain, p, i, 0xFF);
+  bench.blank_inputs(b, kMain, 0xFF);
   bench.script().simple(Op::sync, kMain);
   bench.script().simple(Op::hold, kMain);
   bench.push_inputs_on(b, kMain);
@@ -100,6 +99,7 @@ void drive_two_streams(Bench& bench, Observation& seen) {
   twin.seed = derive_key(c.seed, "twin") >> 16;
   Binding& a = bench.bind(c);
   Binding& b = bench.bind(twin, Placement::ordinary, 1);
+  bench.share_weights(b, a);  // one layer, two requests
   load_kernels(bench, a);
   bench.push(a);
   bench.push(b);
