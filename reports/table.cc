@@ -105,10 +105,12 @@ struct Column {
 std::vector<Column> columns_for(const std::vector<Row>& rows) {
   std::vector<Column> columns;
   for (const std::string_view group : kGroups) columns.push_back({std::string(group), 0, {}});
+  // Groups that few slots have (prepare, collective) only where a row has something to say.
   for (const Row& row : rows) {
     for (const auto& [group, rules] : row.groups) {
       const auto same = [&, &name = group](const Column& column) { return column.group == name; };
-      if (std::ranges::none_of(columns, same)) columns.push_back({group, 0, {}});
+      const auto says = [](const auto& rule) { return rule.second != Verdict::not_applicable; };
+      if (std::ranges::none_of(columns, same) && std::ranges::any_of(rules, says)) columns.push_back({group, 0, {}});
     }
   }
   for (Column& column : columns) {
@@ -175,11 +177,27 @@ class Notes {
     }
     if (!subject.dtype.empty()) at->dtypes += (at->dtypes.empty() ? " " : ", ") + subject.dtype;
   }
+  // Of many warnings of one rule about one variant the first is shown, and how many more there are.
+  void warn(const Subject& subject, const std::vector<std::string>& warnings) {
+    if (warnings.empty()) return;
+    const auto same = [&](const Note& n) {
+      return n.head == kWarning && n.rule == subject.rule && n.where == row_name(subject);
+    };
+    auto at = std::ranges::find_if(notes_, same);
+    if (at == notes_.end()) {
+      add(std::string(kWarning), subject, warnings.front());
+      notes_.back().more = warnings.size() - 1;
+      return;
+    }
+    at->more += warnings.size();
+    if (!subject.dtype.empty()) at->dtypes += (at->dtypes.empty() ? " " : ", ") + subject.dtype;
+  }
   [[nodiscard]] std::string text() const {
     std::string out;
     for (const Note& n : notes_) {
       out += wrapped("  ", n.head + "  " + printable(n.rule + ", " + n.where + n.dtypes) +
-                               (n.text.empty() ? "" : ": " + printable(n.text)));
+                               (n.text.empty() ? "" : ": " + printable(n.text)) +
+                               (n.more ? " (and " + std::to_string(n.more) + " more)" : ""));
     }
     return out;
   }
@@ -187,7 +205,9 @@ class Notes {
  private:
   struct Note {
     std::string head, rule, where, dtypes, text;
+    std::size_t more = 0;
   };
+  static constexpr std::string_view kWarning = "warning";
   std::vector<Note> notes_;
 };
 
@@ -201,7 +221,7 @@ std::string notes_of(const RunResults& results) {
     if (rule.reason != Reason::none && rule.reason != Reason::vacuous)
       head += " (" + std::string(name_of(rule.reason)) + ")";
     if (!plain) notes.add(head, rule.subject, rule.text);
-    for (const std::string& warning : rule.warnings) notes.add("warning", rule.subject, warning);
+    notes.warn(rule.subject, rule.warnings);
     host_graphs |= rule.subject.device == "host" && rule.subject.rule.starts_with("graph.") && passes_run(rule.verdict);
   }
   std::string out = notes.text();

@@ -99,7 +99,7 @@ Judgement bound(const Observation& seen) {
                            cell.expected, cell.bound});
       if (seen.slot->kind != Kind::op) {
         Judgement w = pass();
-        w.warning = "number.bound: " + j.text;
+        w.warning = j.text;
         return w;
       }
       return j;

@@ -30,12 +30,10 @@ struct Moe : host_kernels::Experts<Self> {
 };
 
 template <class Self>
-struct M3Moe : host_kernels::Experts<Self> {
+struct M3Moe : host_kernels::M3Experts<Self> {
   using Right = M3Moe;
   static constexpr uint32_t flags = ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC;
-  static constexpr const char* activation = "swigluoai";
   static constexpr const char* capabilities = R"({"model": "MiniMax-M3", "quant": "dense"})";
-  static float act(float gate, float up) { return host_kernels::swigluoai(gate, up); }
 };
 
 template <class Self>

@@ -97,10 +97,6 @@ inline int64_t round_up(int64_t value, int64_t step) { return (value + step - 1)
 inline bool is_shape(const DLTensor* t, int64_t a, int64_t b, int64_t c) {
   return t != nullptr && t->ndim == 3 && t->shape[0] == a && t->shape[1] == b && t->shape[2] == c;
 }
-template <class T>
-const T* data_of(const DLTensor* t) {
-  return reinterpret_cast<const T*>(static_cast<const char*>(t->data) + t->byte_offset);
-}
 
 // Dense weights. Members in the order of use: prepare, then entry -> enqueue -> (route, experts -> tile, finish).
 template <class Self>
@@ -427,6 +423,49 @@ struct Nvfp4Experts : Experts<Self> {
     for (int64_t h = 0; h < l.hidden; h += 2) {
       to[h] = e2m1[codes[h / 2] & 15u] * scales[h];
       to[h + 1] = e2m1[codes[h / 2] >> 4] * scales[h + 1];
+    }
+  }
+};
+
+// The dense form with MiniMax-M3's activation.
+template <class Self>
+struct M3Experts : Experts<Self> {
+  using Right = M3Experts;
+  static constexpr const char* activation = "swigluoai";
+  static float act(float gate, float up) { return swigluoai(gate, up); }
+};
+
+// Rounds a magnitude to E2M1; ties go to even, as hardware has it.
+inline float round_e2m1(float m) {
+  const float step = m < 2.0f ? 0.5f : m < 4.0f ? 1.0f : 2.0f;
+  const float rounded = __builtin_rintf(m / step) * step;
+  return rounded < 6.0f ? rounded : 6.0f;
+}
+// Rounds a non-negative scale to E4M3: three bits behind the leading one, steps of 2^-9 under 2^-6.
+inline float round_e4m3(float s) {
+  if (s >= 448.0f) return 448.0f;
+  if (s < 0x1p-6f) return __builtin_rintf(s * 0x1p9f) * 0x1p-9f;
+  const uint32_t bits = bits_of(s);
+  return float_of((bits + 0x7ffffu + (bits >> 20 & 1u)) & 0xfff00000u);
+}
+
+// NVFP4 weights and activations that are narrowed to four bits before either product.
+template <class Self>
+struct NarrowNvfp4Experts : Nvfp4Experts<Self> {
+  using Right = NarrowNvfp4Experts;
+  static void narrow(const Layer&, int64_t expert, const float* inverse, float* row, int64_t count) {
+    for (int64_t first = 0; first < count; first += channel_group) {
+      float* group = row + first;
+      float most = 0;
+      for (int64_t i = 0; i < channel_group; ++i) {
+        const float m = __builtin_fabsf(group[i]);
+        most = m > most ? m : most;
+      }
+      const float scale = round_e4m3(most * inverse[expert] / 6.0f) / inverse[expert];
+      for (int64_t i = 0; i < channel_group; ++i) {
+        const float m = scale > 0 ? round_e2m1(__builtin_fabsf(group[i]) / scale) * scale : 0.0f;
+        group[i] = __builtin_copysignf(m, group[i]);
+      }
     }
   }
 };

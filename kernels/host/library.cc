@@ -8,7 +8,15 @@ extern "C" const assay_library* assay_get_library(uint32_t harness_abi_version) 
                                                 &host_kernels::fused_experts, &host_kernels::fused_experts_m3,
                                                 &host_kernels::fused_experts_nvfp4,
                                                 &host_kernels::fused_experts_nvfp4_narrow,
-                                                &host_kernels::all_reduce, &host_kernels::all_reduce_one_shot};
+                                                &host_kernels::all_reduce, &host_kernels::all_reduce_one_shot,
+                                                &host_kernels::ar_residual_rmsnorm,
+                                                &host_kernels::ar_residual_rmsnorm_fused,
+                                                &host_kernels::moe_finalize_ar_rmsnorm,
+                                                &host_kernels::moe_finalize_ar_rmsnorm_fused,
+                                                &host_kernels::fused_experts_reduce,
+                                                &host_kernels::fused_experts_reduce_m3,
+                                                &host_kernels::fused_experts_reduce_nvfp4,
+                                                &host_kernels::fused_experts_reduce_nvfp4_narrow};
   static const assay_library library = {sizeof(assay_library),
                                         ASSAY_ABI_VERSION,
                                         "assay_host_kernels",

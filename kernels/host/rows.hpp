@@ -93,6 +93,11 @@ inline int64_t row_count(const DLTensor* tensor) {
   return rows;
 }
 
+template <class T>
+const T* data_of(const DLTensor* t) {
+  return reinterpret_cast<const T*>(static_cast<const char*>(t->data) + t->byte_offset);
+}
+
 // For tensors with at least one row.
 inline Rows rows_of(const DLTensor* tensor) {
   Rows rows{};

@@ -17,6 +17,10 @@ extern const assay_variant attention_decode;
 extern const assay_variant msa_block_score;
 extern const assay_variant msa_prefill_block_score;
 extern const assay_variant fused_experts, fused_experts_m3, fused_experts_nvfp4, fused_experts_nvfp4_narrow;
+extern const assay_variant fused_experts_reduce, fused_experts_reduce_m3, fused_experts_reduce_nvfp4,
+    fused_experts_reduce_nvfp4_narrow;
 extern const assay_variant all_reduce, all_reduce_one_shot;
+extern const assay_variant ar_residual_rmsnorm, ar_residual_rmsnorm_fused;
+extern const assay_variant moe_finalize_ar_rmsnorm, moe_finalize_ar_rmsnorm_fused;
 
 }  // namespace host_kernels
