@@ -39,8 +39,8 @@ struct StructureInput {
   TensorView actual, expected, magnitude;  // of one shape; the latter two float64
   DType output = DType::f32;               // the output's dtype
   Tolerance tolerance{};
-  double explained = 0.0;  // as in Comparator: errors under explained * magnitude are no misses
   double floor = 1.0;  // share of cells that the slot's comparator asks for; 0: no count of misses
+  double explained = 0.0;  // as in Comparator: errors under explained * magnitude are no misses
 };
 
 struct GroupFault {
