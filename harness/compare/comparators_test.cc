@@ -119,6 +119,21 @@ TEST(MatchedRatio, TheFloorItselfPasses) {
   }
 }
 
+// A sum that cancels keeps the rounding of its terms, and a right fp32 kernel has it, too.
+TEST(MatchedRatio, ErrorsThatSumsOfThatMagnitudeExplainAreWithin) {
+  const Tensor actual = tensor({2}, {1.05, 2.0}), expected = tensor({2}, {1.0, 2.0});
+  const Tensor magnitude = tensor({2}, {10.0, 2.0});
+  const TensorView& m = magnitude.view();
+  Comparator mode{.mode = Mode::matched_ratio, .floor = 0.97};
+  const Tolerance hundredth{0.0, 0.01};
+  EXPECT_FALSE(compare(mode, hundredth, actual.view(), expected.view(), &m).passed);  // nothing explained
+  mode.explained = 0.0049;
+  EXPECT_FALSE(compare(mode, hundredth, actual.view(), expected.view(), &m).passed);
+  mode.explained = 0.0051;
+  EXPECT_TRUE(compare(mode, hundredth, actual.view(), expected.view(), &m).passed);
+  EXPECT_FALSE(compare(mode, hundredth, actual.view(), expected.view()).passed) << "without a magnitude";
+}
+
 TEST(Cosine, DirectionAndLengthAreBothGraded) {
   const std::vector<double> e = {3, -4, 12};
   EXPECT_TRUE(check(angle, e, e).passed);
