@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kMayRepeatCells = 4096;  // above, draws that depend on their key do not repeat
 constexpr std::size_t kHistoryParts = 512;
+constexpr std::size_t kDrawnBytes = 64u << 20;
 constexpr double kSpoiled = 3e4;                // finite in every float dtype, far over any value of a recipe
 std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
 
@@ -94,6 +95,8 @@ DeviceType Bench::device() const noexcept { return state_->domain.type(); }
 void Bench::use(const SlotSpec& slot, const VariantInfo& variant) {
   if (slot_ != &slot || variant_.id != variant.id) {
     state_->references.clear();
+    state_->values.clear();
+    state_->values_bytes = 0;
     state_->slowest_ms = 0;
   }
   slot_ = &slot;
@@ -144,6 +147,11 @@ Binding& Bench::bind(const Case& c, Placement placement, std::uint64_t salt) {
   b.c = c;
   std::vector<std::size_t> order;
   b.token = s.next_token++;
+  Case values = c;
+  values.layouts.clear();
+  values.early = values.far = values.padded = false;
+  values.block_seed = 0;
+  b.values_key = describe(values);
   const ArgumentSpec* first_weight = slot_->weights.data();
   for (const ArgumentSpec* a : slot_->tensors(c)) {
     Placed p;
@@ -215,10 +223,26 @@ Binding& Bench::bind(const Case& c, Placement placement, std::uint64_t salt) {
 void Bench::set_version(Binding& b, std::size_t index, std::uint64_t version) {
   Placed& p = b.tensors[index];
   b.versions[index] = version;
-  p.values = drawn_values(*slot_, b.c, p, version, 0);
+  p.values = state_->drawn(*slot_, b, p, version, 0);
   p.others.clear();
   for (int rank = 1; p.spec->per_rank && rank < b.world(); ++rank)
-    p.others.push_back(drawn_values(*slot_, b.c, p, version, rank));
+    p.others.push_back(state_->drawn(*slot_, b, p, version, rank));
+}
+
+// The drives of a case ask for the same values one after the other. Nobody writes to what is drawn.
+Tensor Bench::State::drawn(const SlotSpec& slot, const Binding& b, const Placed& p, std::uint64_t version, int rank) {
+  const std::string key =
+      b.values_key + "/" + p.spec->name + "/" + std::to_string(version) + "/" + std::to_string(rank);
+  if (const auto known = values.find(key); known != values.end()) return known->second;
+  Tensor fresh = drawn_values(slot, b.c, p, version, rank);
+  const std::size_t bytes = bytes_of(fresh);
+  if (bytes > kDrawnBytes) return fresh;
+  if (values_bytes + bytes > kDrawnBytes) {
+    values.clear();
+    values_bytes = 0;
+  }
+  values_bytes += bytes;
+  return values[key] = std::move(fresh);
 }
 
 void Bench::set_values(Binding& b, std::size_t index, Tensor values, std::vector<Tensor> others) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -54,6 +55,8 @@ struct Bench::State {
   BenchConfig config;
   MemoryDomain& domain;
   ReferenceCache references;
+  std::unordered_map<std::string, Tensor> values;  // drawn for the present cases
+  std::size_t values_bytes = 0;
   Arenas arenas;
   std::unique_ptr<RankSet> workers;
   std::map<std::uint32_t, std::uint64_t> mapped;  // arena -> generation, in the present workers
@@ -106,6 +109,7 @@ struct Bench::State {
   void settle(int rank, int steps_done);
   void read_call(Deferred&, const std::vector<std::byte>& shelf, int rank);
   void push(Binding&, bool outputs, std::optional<Guard>, std::uint32_t stream);
+  Tensor drawn(const SlotSpec&, const Binding&, const Placed&, std::uint64_t version, int rank);
   void read_back(Deferred&, Placed&);
   void read_last(Binding&);
   void read_back(Deferred&, Binding&, bool inputs);

@@ -41,12 +41,7 @@ std::shared_ptr<const ReferenceResult> ReferenceCache::of(const SlotSpec& slot, 
     key += std::to_string(b.versions[i]) + ",";
   }
   if (cacheable) {
-    // Layout and schedule do not reach the values.
-    Case values = b.c;
-    values.layouts.clear();
-    values.early = values.far = false;
-    values.block_seed = 0;
-    key += describe(values);
+    key += b.values_key;
     if (const auto known = entries_.find(key); known != entries_.end()) {
       if (informative) *informative = known->second.informative;
       return known->second.result;

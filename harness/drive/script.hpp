@@ -61,6 +61,7 @@ struct Placed {
 
 struct Binding {
   Case c;
+  std::string values_key;               // what its values follow from: the case without layout and schedule
   [[nodiscard]] int world() const noexcept { return static_cast<int>(c.world); }
 
   std::vector<Placed> tensors;          // the tensor arguments in the slot's order, then its weights
