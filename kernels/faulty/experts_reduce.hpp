@@ -25,11 +25,8 @@ struct Reduced : host_kernels::ReducedExperts<Self, host_kernels::Experts> {
 
 template <class Fault>
 constexpr assay_variant reduce_variant() {
-  assay_variant variant = variant_of("moe.fused_experts_reduce", Fault::flags);
+  assay_variant variant = host_kernels::with_weights<Fault>(variant_of("moe.fused_experts_reduce", Fault::flags));
   variant.entry.fused_experts_reduce = Fault::entry;
-  variant.workspace = Fault::workspace;
-  variant.prepare = Fault::prepare;
-  variant.release = Fault::release;
   return variant;
 }
 

@@ -45,12 +45,9 @@ struct Nvfp4Moe : host_kernels::Nvfp4Experts<Self> {
 
 template <class Fault>
 constexpr assay_variant moe_variant() {
-  assay_variant variant = variant_of("moe.fused_experts", Fault::flags);
+  assay_variant variant = host_kernels::with_weights<Fault>(variant_of("moe.fused_experts", Fault::flags));
   variant.capabilities = Fault::capabilities;
   variant.entry.fused_experts = Fault::entry;
-  variant.workspace = Fault::workspace;
-  variant.prepare = Fault::prepare;
-  variant.release = Fault::release;
   return variant;
 }
 

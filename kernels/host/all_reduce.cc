@@ -62,25 +62,15 @@ assay_status through_peers(const assay_call* call, assay_in x, assay_out out) {
                             sizeof arguments);
 }
 
-constexpr assay_variant describe(const char* id, const char* capabilities) {
-  assay_variant variant{};
-  variant.size = sizeof variant;
-  variant.flags = ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC;
-  variant.device_type = kDLCPU;
-  variant.slot = "collective.all_reduce";
-  variant.id = id;
-  variant.capabilities = capabilities;
-  return variant;
-}
-
 constexpr assay_variant group_variant() {
-  assay_variant variant = describe("host.group", R"({"dtype": "float32"})");
+  assay_variant variant = right_variant("collective.all_reduce", "host.group", R"({"dtype": "float32"})");
   variant.entry.all_reduce = through_group;
   return variant;
 }
 
 constexpr assay_variant one_shot_variant() {
-  assay_variant variant = describe("host.one_shot", R"({"dtype": ["bfloat16", "float16"]})");
+  assay_variant variant =
+      right_variant("collective.all_reduce", "host.one_shot", R"({"dtype": ["bfloat16", "float16"]})");
   variant.entry.all_reduce = through_peers;
   variant.init = join_peers;
   variant.destroy = part_peers;

@@ -27,33 +27,18 @@ assay_status entry(const assay_call* call, assay_in x, assay_in residual, assay_
   return reduce(call, norm, Copied{rows_of(x)}, cells_of(x));
 }
 
-template <assay_status (*scratch)(const DLTensor*, size_t*)>
-assay_status workspace(const assay_call*, const DLTensor* const* tensors, uint32_t count, size_t* bytes) {
-  return count == 5 ? scratch(tensors[1], bytes) : ASSAY_ERROR;
-}
-
-constexpr assay_variant describe(const char* id, const char* capabilities) {
-  assay_variant variant{};
-  variant.size = sizeof variant;
-  variant.flags = ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC;
-  variant.device_type = kDLCPU;
-  variant.slot = "collective.ar_residual_rmsnorm";
-  variant.id = id;
-  variant.capabilities = capabilities;
-  return variant;
-}
-
 constexpr assay_variant group_variant() {
-  assay_variant variant = describe("host.group", R"({"dtype": "float32"})");
+  assay_variant variant = right_variant("collective.ar_residual_rmsnorm", "host.group", R"({"dtype": "float32"})");
   variant.entry.ar_residual_rmsnorm = entry<reduce_through_group<Copied>>;
-  variant.workspace = workspace<two_of_all_rows>;
+  variant.workspace = workspace_of<5, 1, two_of_all_rows>;
   return variant;
 }
 
 constexpr assay_variant fused_variant() {
-  assay_variant variant = describe("host.fused", R"({"dtype": ["bfloat16", "float16"]})");
+  assay_variant variant =
+      right_variant("collective.ar_residual_rmsnorm", "host.fused", R"({"dtype": ["bfloat16", "float16"]})");
   variant.entry.ar_residual_rmsnorm = entry<reduce_in_kernel<Copied>>;
-  variant.workspace = workspace<one_row>;
+  variant.workspace = workspace_of<5, 1, one_row>;
   variant.init = join_peers;
   variant.destroy = part_peers;
   return variant;

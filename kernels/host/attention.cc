@@ -103,13 +103,7 @@ assay_status run(const assay_call* call, assay_in q, assay_in k, assay_in v, ass
 }
 
 constexpr assay_variant describe() {
-  assay_variant variant{};
-  variant.size = sizeof variant;
-  variant.flags = ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC;
-  variant.device_type = kDLCPU;
-  variant.slot = "attention.sdpa";
-  variant.id = "host.tiles";
-  variant.capabilities = R"({"head_dim": {"max": 256}})";
+  assay_variant variant = right_variant("attention.sdpa", "host.tiles", R"({"head_dim": {"max": 256}})");
   variant.entry.attention = run;
   return variant;
 }

@@ -176,13 +176,7 @@ assay_status scratch(const assay_call*, const DLTensor* const* tensors, uint32_t
 }
 
 constexpr assay_variant describe() {
-  assay_variant variant{};
-  variant.size = sizeof variant;
-  variant.flags = ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC;
-  variant.device_type = kDLCPU;
-  variant.slot = "attention.decode";
-  variant.id = "host.split_keys";
-  variant.capabilities = R"({"head_dim": {"max": 256}})";
+  assay_variant variant = right_variant("attention.decode", "host.split_keys", R"({"head_dim": {"max": 256}})");
   variant.entry.attention_decode = run;
   variant.workspace = scratch;
   return variant;

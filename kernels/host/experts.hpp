@@ -470,4 +470,13 @@ struct NarrowNvfp4Experts : Nvfp4Experts<Self> {
   }
 };
 
+// A variant with everything of Kernel but its entry, whose type is the slot's.
+template <class Kernel>
+constexpr assay_variant with_weights(assay_variant variant) {
+  variant.workspace = Kernel::workspace;
+  variant.prepare = Kernel::prepare;
+  variant.release = Kernel::release;
+  return variant;
+}
+
 }  // namespace host_kernels

@@ -12,17 +12,8 @@ struct Nvfp4Narrow : ReducedExperts<Nvfp4Narrow, NarrowNvfp4Experts> {};
 
 template <class Kernel>
 constexpr assay_variant describe(const char* id, const char* capabilities) {
-  assay_variant variant{};
-  variant.size = sizeof variant;
-  variant.flags = ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC;
-  variant.device_type = kDLCPU;
-  variant.slot = "moe.fused_experts_reduce";
-  variant.id = id;
-  variant.capabilities = capabilities;
+  assay_variant variant = with_weights<Kernel>(right_variant("moe.fused_experts_reduce", id, capabilities));
   variant.entry.fused_experts_reduce = Kernel::entry;
-  variant.workspace = Kernel::workspace;
-  variant.prepare = Kernel::prepare;
-  variant.release = Kernel::release;
   return variant;
 }
 

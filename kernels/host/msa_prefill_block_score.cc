@@ -147,12 +147,7 @@ assay_status workspace(const assay_call*, const DLTensor* const* tensors, uint32
 }
 
 constexpr assay_variant describe() {
-  assay_variant variant{};
-  variant.size = sizeof variant;
-  variant.flags = ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC;
-  variant.device_type = kDLCPU;
-  variant.slot = "attention.msa_prefill_block_score";
-  variant.id = "host.rows";
+  assay_variant variant = right_variant("attention.msa_prefill_block_score", "host.rows");
   variant.entry.msa_prefill_block_score = run;
   variant.workspace = workspace;
   return variant;

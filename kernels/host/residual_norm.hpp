@@ -131,7 +131,7 @@ inline assay_status describe_norm(const assay_call* call, assay_in residual, ass
   return ASSAY_OK;
 }
 
-// Workspace of the two forms; `residual` is where the slot's tensors have it.
+// Workspace of the two forms.
 inline assay_status one_row(const DLTensor* residual, size_t* bytes) {
   *bytes = static_cast<size_t>(columns_of(residual)) * sizeof(float);
   return ASSAY_OK;
@@ -139,6 +139,12 @@ inline assay_status one_row(const DLTensor* residual, size_t* bytes) {
 inline assay_status two_of_all_rows(const DLTensor* residual, size_t* bytes) {
   *bytes = 2 * static_cast<size_t>(row_count(residual) * columns_of(residual)) * sizeof(float);
   return ASSAY_OK;
+}
+
+// The variant's workspace, in a slot of `tensors` tensors whose residual is number `residual`.
+template <uint32_t tensors, uint32_t residual, assay_status (*scratch)(const DLTensor*, size_t*)>
+assay_status workspace_of(const assay_call*, const DLTensor* const* given, uint32_t count, size_t* bytes) {
+  return count == tensors ? scratch(given[residual], bytes) : ASSAY_ERROR;
 }
 
 template <class Part>

@@ -62,12 +62,7 @@ assay_status run(const assay_call* call, assay_in x, assay_in weight, assay_out 
 }
 
 constexpr assay_variant describe() {
-  assay_variant variant{};
-  variant.size = sizeof variant;
-  variant.flags = ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC;
-  variant.device_type = kDLCPU;
-  variant.slot = "norm.rmsnorm";
-  variant.id = "host.rows";
+  assay_variant variant = right_variant("norm.rmsnorm", "host.rows");
   variant.entry.rmsnorm = run;
   return variant;
 }

@@ -48,12 +48,7 @@ assay_status run(const assay_call* call, assay_in x, assay_out out) {
 }
 
 constexpr assay_variant describe() {
-  assay_variant variant{};
-  variant.size = sizeof variant;
-  variant.flags = ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC;
-  variant.device_type = kDLCPU;
-  variant.slot = "activation.silu_and_mul";
-  variant.id = "host.rows";
+  assay_variant variant = right_variant("activation.silu_and_mul", "host.rows");
   variant.entry.silu_and_mul = run;
   return variant;
 }

@@ -10,6 +10,18 @@
 
 namespace host_kernels {
 
+// What all variants have in common; the slot file sets its entry and what else it has.
+constexpr assay_variant right_variant(const char* slot, const char* id, const char* capabilities = nullptr) {
+  assay_variant variant{};
+  variant.size = sizeof variant;
+  variant.flags = ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC;
+  variant.device_type = kDLCPU;
+  variant.slot = slot;
+  variant.id = id;
+  variant.capabilities = capabilities;
+  return variant;
+}
+
 extern const assay_variant silu_and_mul;
 extern const assay_variant rmsnorm;
 extern const assay_variant attention;
