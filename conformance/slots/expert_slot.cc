@@ -91,6 +91,13 @@ WeightFacts facts(const Case& c) {
 
 }  // namespace
 
+Arguments<'i', 'i', 'i', 'p', 'o'> arguments() {
+  return args(in("x", {"tokens", "hidden"}).filled(fill_x),
+              in("topk_ids", {"tokens", "top_k"}).typed(DType::i32).filled(fill_ids),
+              in("topk_weights", {"tokens", "top_k"}).typed(DType::f32).filled(fill_routing_weights),
+              prepared("prepared"), out("out", {"tokens", "hidden"}));
+}
+
 SlotParts expert_slot(Holder holder) {
   return {.dims = {{"tokens", 0, 4096, {0, 1, 2, 3, 7, 8, 33, 255, 256, 257, 513}, true},
                    {"experts", 1, 256, {1, 2, 3, 8, 32, 129, 160}},

@@ -16,6 +16,7 @@ namespace assay::moe {
 
 enum class Holder : std::uint8_t { one, every_rank };
 
+[[nodiscard]] Arguments<'i', 'i', 'i', 'p', 'o'> arguments();
 // Everything but id, kind, summary, reference, descriptor and pins.
 [[nodiscard]] SlotParts expert_slot(Holder);
 void describe_experts(const Case&, DescriptorFacts&);  // all but the layout

@@ -4,7 +4,6 @@
 
 #include "assay/slot.hpp"
 #include "conformance/slots/expert_slot.hpp"
-#include "conformance/slots/moe_values.hpp"
 
 namespace assay {
 namespace {
@@ -65,11 +64,6 @@ SlotParts parts() {
 
 }  // namespace
 
-static const SlotRow fused_experts = slot<&assay_entry::fused_experts>(
-    args(in("x", {"tokens", "hidden"}).filled(moe::fill_x),
-         in("topk_ids", {"tokens", "top_k"}).typed(DType::i32).filled(moe::fill_ids),
-         in("topk_weights", {"tokens", "top_k"}).typed(DType::f32).filled(moe::fill_routing_weights),
-         prepared("prepared"), out("out", {"tokens", "hidden"})),
-    parts());
+static const SlotRow fused_experts = slot<&assay_entry::fused_experts>(moe::arguments(), parts());
 
 }  // namespace assay
