@@ -8,16 +8,9 @@ namespace {
 Judgement unchanged(const Observation& seen) {
   for (const CallSeen& call : seen.calls)
     for (const InputSeen& in : call.inputs)
-      if (in.changed)
-        return fail(Reason::input_changed,
-                    std::to_string(in.changed) + " bytes of the input " + in.spec->name + " changed, the first at " +
-                        in.text,
-                    call.label);
+      if (auto found = judging::written(in, "input", call.label)) return *found;
   for (const InputSeen& in : seen.large_inputs)
-    if (in.changed)
-      return fail(Reason::input_changed,
-                  std::to_string(in.changed) + " bytes of the input " + in.spec->name + " changed, the first at " + in.text,
-                  "the trial's end");
+    if (auto found = judging::written(in, "input", "the trial's end")) return *found;
   return pass(!seen.calls.empty());
 }
 

@@ -107,8 +107,8 @@ std::string bitwise_difference(const Tensor& a, const Tensor& b) {
 }
 
 std::optional<Judgement> differ(const Observation& seen, const OutputSeen& a, const Tensor& b, Reason reason,
-                                const std::string& label) {
-  if (seen.variant.deterministic()) {
+                                const std::string& label, bool exact) {
+  if (exact && seen.variant.deterministic()) {
     if (auto text = bitwise_difference(a.actual, b); !text.empty())
       return fail(reason, a.spec->name + ": " + text + " (the variant says DETERMINISTIC: bitwise)", label);
     return std::nullopt;
@@ -135,6 +135,13 @@ bool beyond_tolerance(const Tensor& actual, const Tensor& expected, DType run) {
     if (!(std::abs(value_at(a.data, a.dtype, i) - want) <= tolerance.atol + tolerance.rtol * std::abs(want))) return true;
   }
   return false;
+}
+
+std::optional<Judgement> written(const InputSeen& in, const std::string& what, const std::string& label) {
+  if (!in.changed) return std::nullopt;
+  return fail(Reason::input_changed,
+              std::to_string(in.changed) + " bytes of the " + what + " " + in.spec->name + " changed, the first at " + in.text,
+              label);
 }
 
 std::optional<Judgement> unwritten(const CallSeen& call) {

@@ -19,12 +19,16 @@ namespace assay::judging {
 // Logical cells that differ bitwise between two tensors of one shape; empty where they are equal.
 [[nodiscard]] std::string bitwise_difference(const Tensor& a, const Tensor& b);
 
-// As far as the variant promises: bitwise where it is DETERMINISTIC, else within the slot's tolerance of each other.
+// As far as the variant promises: bitwise where it is DETERMINISTIC and the two are the same arithmetic in the same order
+// (`exact`), else within the slot's tolerance of each other.
 [[nodiscard]] std::optional<Judgement> differ(const Observation&, const OutputSeen& a, const Tensor& b, Reason reason,
-                                              const std::string& label);
+                                              const std::string& label, bool exact = true);
 
 // Whether any cell of an output is not what another call's reference allows; cheap, and says no more.
 [[nodiscard]] bool beyond_tolerance(const Tensor& actual, const Tensor& expected, DType run);
+
+// Bytes of an input that are not as they were pushed, as a failure; `what` names it: "input", "raw weight".
+[[nodiscard]] std::optional<Judgement> written(const InputSeen&, const std::string& what, const std::string& label);
 
 // Cells that still hold their poison, as a failure.
 [[nodiscard]] std::optional<Judgement> unwritten(const CallSeen&);

@@ -35,11 +35,7 @@ Judgement isolated(const Observation& seen) {
 
 Judgement raw_unchanged(const Observation& seen) {
   for (const InputSeen& w : seen.weights)
-    if (w.changed)
-      return fail(Reason::input_changed,
-                  std::to_string(w.changed) + " bytes of the raw weight " + w.spec->name + " changed, the first at " +
-                      w.text,
-                  "the trial's end");
+    if (auto found = judging::written(w, "raw weight", "the trial's end")) return *found;
   return seen.weights.empty() ? not_applicable() : pass();
 }
 

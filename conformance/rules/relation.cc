@@ -76,15 +76,10 @@ Judgement changed(const Observation& seen, std::string_view rule, Reason reason)
   for (const CallSeen& call : seen.calls) {
     if (!call.relation || call.relation->rule != rule) continue;
     any = true;
-    Observation within = {};  // what differ() asks of an observation
-    within.slot = seen.slot;
-    within.variant = seen.variant;
-    if (!call.relation->exact) within.variant.flags &= ~static_cast<std::uint32_t>(ASSAY_DETERMINISTIC);
-    within.trial = seen.trial;
     for (std::size_t i = 0; i < call.outputs.size(); ++i) {
       const Tensor due = call.relation->factor == 1.0 ? base.outputs[i].actual
                                                       : multiplied(base.outputs[i].actual, call.relation->factor);
-      if (auto found = judging::differ(within, call.outputs[i], due, reason, call.label)) {
+      if (auto found = judging::differ(seen, call.outputs[i], due, reason, call.label, call.relation->exact)) {
         found->text = call.relation->name + ": " + found->text;
         return *found;
       }
@@ -110,12 +105,9 @@ Judgement ranks_exchanged(const Observation& seen) {
   for (const CallSeen& call : seen.calls) {
     if (call.label != "ranks exchanged") continue;
     any = true;
-    Observation within = {};  // what differ() asks of an observation
-    within.slot = seen.slot;
-    within.trial = seen.trial;
     for (std::size_t i = 0; i < call.outputs.size(); ++i)
-      if (auto found = judging::differ(within, call.outputs[i], seen.calls.front().outputs[i].actual, Reason::rank_order,
-                                       call.label)) {
+      if (auto found = judging::differ(seen, call.outputs[i], seen.calls.front().outputs[i].actual, Reason::rank_order,
+                                       call.label, false)) {
         found->text = "ranks that exchange their inputs change the result: " + found->text;
         return *found;
       }

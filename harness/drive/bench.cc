@@ -127,12 +127,13 @@ void Bench::begin_trial(Observation& seen) {
     most += slot_->relations.size() + (slot_->kind == Kind::collective ? 1 : 0);
     for (const ArgumentSpec& a : slot_->arguments) most += a.choices.size() > 1 ? 2 : 0;
   }
-  for (const Case& c : seen.trial.part.cases)
+  for (const Case& c : seen.trial.part.cases) {
+    const std::uint64_t bindings = is_huge(*slot_, c) ? kMostHugeBindings : most;
     for (const ArgumentSpec* a : slot_->tensors(c)) {
       const Box box = lay_out(request_of(*slot_, *a, c));
-      const std::uint64_t bindings = is_huge(*slot_, c) ? kMostHugeBindings : most;
       need[a->kind == 'o'] += bindings * (round_up(box.region_bytes, region_alignment) + 9 * region_alignment);
     }
+  }
   s.arenas.reserve(need[0], need[1]);
   s.begin(*slot_, variant_.index);
   s.script.label("start of the trial");

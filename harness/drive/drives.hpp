@@ -42,6 +42,10 @@ void drive_prepared(Bench&, Observation&);
 
 // ---- pieces that drives share ----
 
+using Bindings = std::vector<Binding*>;
+// Every dynamic input of every binding gets a new version, or only the named one. What is prepared stays as it is.
+void mutate(Bench&, const Bindings&, std::uint64_t version, const std::string& only = {});
+
 // Whether memory in use grew in every interval, and by more than a block in all.
 [[nodiscard]] bool grows(const std::vector<DeviceUsage>&);
 

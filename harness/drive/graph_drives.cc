@@ -15,8 +15,6 @@ constexpr std::uint32_t kBlockingStream = 7;  // of the CUDA device: a legacy-st
 constexpr std::uint32_t kWarmOrdinal = 15, kCaptureOrdinal = 14;
 constexpr int kIntervals = 4, kReplaysAnInterval = 12, kCallsAnInterval = 3;
 
-using Bindings = std::vector<Binding*>;
-
 // Warm-up on a side stream, ordered by events after the main one: lazy set-up happens outside the capture.
 void warm_up(Bench& bench, const Bindings& bindings) {
   bench.label("warm-up");
@@ -70,16 +68,6 @@ bool replay(Bench& bench, const Bindings& bindings, std::uint32_t graph, std::ui
   for (Binding* b : bindings)
     if (!bench.collect(*b, label, {.call = first, .mutated = mutated})) return false;
   return true;
-}
-
-// Every dynamic input of every binding gets a new version, or only the named one. What is prepared stays as it is.
-void mutate(Bench& bench, const Bindings& bindings, std::uint64_t version, const std::string& only = {}) {
-  for (Binding* b : bindings)
-    for (std::size_t i = 0; i < b->tensors.size(); ++i) {
-      const ArgumentSpec& a = *b->tensors[i].spec;
-      if (a.kind != 'i' || !a.dynamic || b->tensors[i].weight) continue;
-      if (only.empty() || a.name == only) bench.set_version(*b, i, version);
-    }
 }
 
 Case sibling(const Case& c, std::uint64_t index) {

@@ -4,6 +4,15 @@
 
 namespace assay {
 
+void mutate(Bench& bench, const Bindings& bindings, std::uint64_t version, const std::string& only) {
+  for (Binding* b : bindings)
+    for (std::size_t i = 0; i < b->tensors.size(); ++i) {
+      const ArgumentSpec& a = *b->tensors[i].spec;
+      if (a.kind != 'i' || !a.dynamic || b->tensors[i].weight) continue;
+      if (only.empty() || a.name == only) bench.set_version(*b, i, version);
+    }
+}
+
 bool call_and_collect(Bench& bench, Binding& binding, const std::string& label, CollectNotes notes) {
   bench.label(label);
   notes.call = bench.script().call(binding, 0);
@@ -41,8 +50,7 @@ void drive_relocated(Bench& bench, Observation& seen) {
     if (first.tensors[i].spec->kind == 'i' && !first.tensors[i].weight) bench.set_version(first, i, 77);
   bench.push(first, Poison::second, 1);
   // The second visit also brings fresh values of its own.
-  for (std::size_t i = 0; i < again.tensors.size(); ++i)
-    if (again.tensors[i].spec->kind == 'i' && again.tensors[i].spec->dynamic) bench.set_version(again, i, 1);
+  mutate(bench, {&again}, 1);
   bench.push(again, Poison::first, 13);
   if (!call_and_collect(bench, again, "call A again, elsewhere")) return;
   bench.collect(first, "buffers of the first call", {.reference = false, .bystander = true});
@@ -81,9 +89,7 @@ void drive_prepared(Bench& bench, Observation& seen) {
   Binding& a = bench.bind(c);
   Binding& b = bench.bind(other, Placement::ordinary, 1);
   const auto fresh = [&](Binding& binding, std::uint64_t version) {
-    for (std::size_t i = 0; i < binding.tensors.size(); ++i)
-      if (const Placed& p = binding.tensors[i]; p.spec->kind == 'i' && p.spec->dynamic && !p.weight)
-        bench.set_version(binding, i, version);
+    mutate(bench, {&binding}, version);
     bench.push(binding);
   };
   bench.push(a);
