@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "harness/case/digest.hpp"
+#include "harness/catalogue/canonical.hpp"
 #include "harness/case/json.hpp"
 
 namespace assay {
@@ -36,7 +36,7 @@ const FactValue* Descriptor::find(std::string_view canonical) const {
 
 std::string Descriptor::encode() const { return canonical(to_json(fields_)); }
 
-std::string Descriptor::digest() const { return identity_digest("assay.call-descriptor", to_json(fields_), 1); }
+std::string Descriptor::digest() const { return envelope_digest("assay.call-descriptor", to_json(fields_), 1); }
 
 DescriptorBuilder& DescriptorBuilder::set(std::string_view field, std::string_view text) {
   return put(field, FactValue(std::string(text)));
