@@ -24,13 +24,14 @@ void assay_reference_attention_sdpa(const assay::ReferenceCall& call, assay::Ref
   const std::int64_t dead = keys == 0 ? rows : causal ? std::max<std::int64_t>(0, rows - keys) : 0;
   const std::int64_t live = rows - dead;
   const auto work = 2.0 * static_cast<double>(rows * keys) * static_cast<double>(heads * d);
-  const at::TensorOptions options = at::TensorOptions().dtype(at::kDouble).device(compute_device<at::Device>(work));
+  const auto device = compute_device<at::Device>(work);
+  const at::TensorOptions options = at::TensorOptions().dtype(at::kDouble).device(device);
   at::Tensor out = at::zeros({rows, heads, d}, options), magnitude = at::zeros({rows, heads, d}, options);
   if (live > 0 && heads > 0 && d > 0) {
-    const auto heads_first = [&](const at::Tensor& t) { return t.to(options).transpose(0, 1); };
+    const auto heads_first = [&](const at::Tensor& t) { return widened(t, device).transpose(0, 1); };
     const at::Tensor values = heads_first(v);
     const at::Tensor queries =
-        q.narrow(0, dead, live).to(options).reshape({live, kv, group, d}).transpose(0, 1).reshape({kv, -1, d});
+        widened(q.narrow(0, dead, live), device).reshape({live, kv, group, d}).transpose(0, 1).reshape({kv, -1, d});
     at::Tensor weights = queries.bmm(heads_first(k).transpose(1, 2)).mul_(call.scalars.at("sm_scale"));
     if (causal) {
       const double hidden = -std::numeric_limits<double>::infinity();

@@ -64,6 +64,11 @@ LibtorchDevice compute_device(double work) {
   return at::Device(at::kCUDA, 0);
 }
 
+template <class LibtorchTensor, class LibtorchDevice>
+LibtorchTensor widened(const LibtorchTensor& tensor, const LibtorchDevice& device) {
+  return tensor.to(device).to(at::kDouble);
+}
+
 template <class LibtorchTensor>
 Tensor adopt(const LibtorchTensor& tensor) {
   if (tensor.scalar_type() != at::kDouble) throw std::logic_error("a reference returns float64");
@@ -76,6 +81,7 @@ Tensor adopt(const LibtorchTensor& tensor) {
 
 template at::Device compute_device<at::Device>(double);
 template at::Tensor borrow<at::Tensor>(const TensorView&);
+template at::Tensor widened<at::Tensor, at::Device>(const at::Tensor&, const at::Device&);
 template Tensor adopt<at::Tensor>(const at::Tensor&);
 
 }  // namespace assay::reference

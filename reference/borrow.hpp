@@ -7,7 +7,7 @@
 // Who calls it: reference/*.cc.
 //
 //   const auto on = compute_device<at::Device>(2.0 * rows * width);
-//   const auto x = borrow<at::Tensor>(call.inputs.at("x")).to(on, at::kDouble);
+//   const at::Tensor x = widened(borrow<at::Tensor>(call.inputs.at("x")), on);
 //   result.outputs.push_back({adopt(expected), adopt(expected.abs())});  // copied to the host where it is not there
 #pragma once
 
@@ -22,6 +22,10 @@ template <class LibtorchDevice>
 
 template <class LibtorchTensor>
 [[nodiscard]] LibtorchTensor borrow(const TensorView&);
+
+// In float64 on `device`, and converted there: libtorch's own to(device, dtype) converts on the CPU before it copies.
+template <class LibtorchTensor, class LibtorchDevice>
+[[nodiscard]] LibtorchTensor widened(const LibtorchTensor&, const LibtorchDevice& device);
 
 // Of a float64 tensor; made contiguous where it is not.
 template <class LibtorchTensor>

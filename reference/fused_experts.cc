@@ -75,32 +75,51 @@ std::vector<Batch> batches_of(const Routing& routing, const TensorView& weights,
 
 at::Tensor dense(const TensorView& weight, const std::vector<std::int64_t>& experts, const at::Device& device) {
   const at::Tensor all = borrow<at::Tensor>(weight);
-  if (experts.size() == 1) return all.narrow(0, experts.front(), 1).to(device, at::kDouble);
-  return all.index_select(0, at::tensor(experts, at::kLong)).to(device, at::kDouble);
+  if (experts.size() == 1) return widened(all.narrow(0, experts.front(), 1), device);
+  return widened(all.index_select(0, at::tensor(experts, at::kLong)), device);
 }
 
-// E2M1 times E4M3 is exact in float; the outer scale is not, and is applied in float64.
-at::Tensor dequantised(const TensorView& packed, const TensorView& scales, const TensorView& alphas,
-                       const TensorView& inverse, const std::vector<std::int64_t>& experts, const at::Device& device) {
-  static const auto pairs = [] {
-    std::array<std::array<float, 2>, 256> table{};
-    for (std::uint32_t byte = 0; byte < 256; ++byte)
-      table[byte] = {nvfp4::decode_e2m1(byte & 15U), nvfp4::decode_e2m1(byte >> 4)};
-    return table;
-  }();
-  if (!packed.contiguous() || !scales.contiguous()) throw std::invalid_argument("NVFP4 weights are contiguous");
-  const std::int64_t rows = packed.shape[1], bytes = packed.shape[2], cols = 2 * bytes;
+// Both E2M1 values of each byte.
+std::array<std::array<float, 2>, 256> value_pairs() {
+  std::array<std::array<float, 2>, 256> table{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte)
+    table[byte] = {nvfp4::decode_e2m1(byte & 15U), nvfp4::decode_e2m1(byte >> 4)};
+  return table;
+}
+
+// Value by value on the CPU; by tables on a GPU, which a quarter of the bytes have to reach. Without the outer scale.
+at::Tensor decoded(const TensorView& packed, const TensorView& scales, const nvfp4::ScaleGrid& grid,
+                   const std::vector<std::int64_t>& experts, const at::Device& device) {
+  static const auto pairs = value_pairs();
+  const std::int64_t rows = packed.shape[1], bytes = packed.shape[2];
   const auto count = static_cast<std::int64_t>(experts.size());
-  const nvfp4::ScaleGrid grid{rows, cols / nvfp4::group_size};
-  if (cols % nvfp4::group_size != 0 || scales.size() != packed.shape[0] * grid.bytes())
-    throw std::invalid_argument("NVFP4: whole groups of 16, and a padded scale for each");
-  at::Tensor values = at::empty({count, rows, cols}, at::kFloat);
+  if (device.is_cuda()) {
+    at::Tensor scale_values = at::empty({256}, at::kFloat);
+    for (std::uint32_t byte = 0; byte < 256; ++byte)
+      scale_values.data_ptr<float>()[byte] = nvfp4::decode_e4m3(static_cast<std::uint8_t>(byte));
+    at::Tensor order = at::empty({grid.rows, grid.cols}, at::kLong);
+    for (std::int64_t r = 0; r < grid.rows; ++r)
+      for (std::int64_t g = 0; g < grid.cols; ++g)
+        order.data_ptr<std::int64_t>()[r * grid.cols + g] = grid.offset(r, g);
+    const at::Tensor which = at::tensor(experts, at::kLong);
+    const auto codes = [&](const TensorView& view) {
+      return borrow<at::Tensor>(view).view({packed.shape[0], -1}).index_select(0, which).to(device).to(at::kInt);
+    };
+    const at::Tensor table = at::from_blob(const_cast<float*>(pairs.front().data()), {256, 2}, at::kFloat).to(device);
+    const at::Tensor values = table.index_select(0, codes(packed).view(-1));
+    const at::Tensor own = codes(scales).index_select(1, order.view(-1).to(device));
+    const at::Tensor group = scale_values.to(device).index_select(0, own.reshape(-1));
+    return values.view({count, rows, grid.cols, nvfp4::group_size})
+        .mul(group.view({count, rows, grid.cols, 1}))
+        .view({count, rows, 2 * bytes});
+  }
+  at::Tensor values = at::empty({count, rows, 2 * bytes}, at::kFloat);
   float* out = values.data_ptr<float>();
   for (std::int64_t i = 0; i < count * rows; ++i) {
     const std::int64_t e = experts[static_cast<std::size_t>(i / rows)], r = i % rows;
     const std::uint8_t* from = static_cast<const std::uint8_t*>(packed.data) + (e * rows + r) * bytes;
     const std::uint8_t* scale = static_cast<const std::uint8_t*>(scales.data) + e * grid.bytes();
-    float* to = out + i * cols;
+    float* to = out + i * 2 * bytes;
     for (std::int64_t g = 0; g < grid.cols; ++g) {
       const float s = nvfp4::decode_e4m3(scale[grid.offset(r, g)]);
       for (std::int64_t k = g * nvfp4::group_bytes; k < (g + 1) * nvfp4::group_bytes; ++k) {
@@ -109,12 +128,23 @@ at::Tensor dequantised(const TensorView& packed, const TensorView& scales, const
       }
     }
   }
-  at::Tensor outer = at::empty({count, 1, 1}, at::kDouble);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const Extents e = {experts[static_cast<std::size_t>(i)]};
+  return values;
+}
+
+// E2M1 times E4M3 is exact in float; the outer scale is not, and is applied in float64.
+at::Tensor dequantised(const TensorView& packed, const TensorView& scales, const TensorView& alphas,
+                       const TensorView& inverse, const std::vector<std::int64_t>& experts, const at::Device& device) {
+  if (!packed.contiguous() || !scales.contiguous()) throw std::invalid_argument("NVFP4 weights are contiguous");
+  const std::int64_t cols = 2 * packed.shape[2];
+  const nvfp4::ScaleGrid grid{packed.shape[1], cols / nvfp4::group_size};
+  if (cols % nvfp4::group_size != 0 || scales.size() != packed.shape[0] * grid.bytes())
+    throw std::invalid_argument("NVFP4: whole groups of 16, and a padded scale for each");
+  at::Tensor outer = at::empty({static_cast<std::int64_t>(experts.size()), 1, 1}, at::kDouble);
+  for (std::size_t i = 0; i < experts.size(); ++i) {
+    const Extents e = {experts[i]};
     outer.data_ptr<double>()[i] = static_cast<double>(alphas.at<float>(e)) * inverse.at<float>(e);
   }
-  return values.to(device).to(at::kDouble).mul_(outer.to(device));
+  return decoded(packed, scales, grid, experts, device).to(device).to(at::kDouble).mul_(outer.to(device));
 }
 
 // The activation as a product: SiLU of the gate times the up half, or M3's clamped forms of both.
@@ -159,7 +189,7 @@ void assay_reference_fused_experts(const assay::ReferenceCall& call, assay::Refe
   const bool single = call.inputs.at("x").dtype == DType::f32;
   const Routing routing = read_routing(ids, w13.shape[0]);
   const auto device = compute_device<at::Device>(1.5 * static_cast<double>(cells * tokens * routing.places));
-  const at::Tensor x = borrow<at::Tensor>(call.inputs.at("x")).to(device, at::kDouble);
+  const at::Tensor x = widened(borrow<at::Tensor>(call.inputs.at("x")), device);
   at::Tensor out = at::zeros({tokens, hidden}, x.options()), magnitude = at::zeros_like(out);
   for (const Batch& batch : batches_of(routing, weights, cells)) {
     const auto experts = static_cast<std::int64_t>(batch.experts.size());

@@ -42,13 +42,13 @@ void assay_reference_moe_finalize_ar_rmsnorm(const assay::ReferenceCall& call, a
                                              static_cast<double>(2 * hidden));
   const at::Tensor index = at::tensor(rows, at::kLong);
   const at::Tensor share =
-      borrow<at::Tensor>(scales).narrow(0, 0, tokens).to(on, at::kDouble).view({tokens, 1, places});
+      widened(borrow<at::Tensor>(scales).narrow(0, 0, tokens), on).view({tokens, 1, places});
   at::Tensor sum = at::zeros({tokens, 1, hidden}, share.options()), magnitude = at::zeros_like(sum);
   for (const auto& inputs : call.ranks) {
     const at::Tensor all = borrow<at::Tensor>(inputs.at("gemm_out"));
     if (all.dim() != 2 || all.size(0) != all_tokens * places || all.size(1) != hidden)
       throw std::invalid_argument("moe_finalize: gemm_out is not (T_exp*K,H)");
-    const at::Tensor kept = all.index_select(0, index).to(on, at::kDouble).view({tokens, places, hidden});
+    const at::Tensor kept = widened(all.index_select(0, index), on).view({tokens, places, hidden});
     sum.baddbmm_(share, kept);
     magnitude.baddbmm_(share.abs(), kept.abs());
   }

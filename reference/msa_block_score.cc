@@ -36,7 +36,7 @@ void assay_reference_msa_block_score(const assay::ReferenceCall& call, assay::Re
         "msa_block_score: q (B,Hq,D), index_k (B,S,1,D), seq_lens (B), S a multiple of a block");
   const std::int64_t batch = q.size(0), length = keys.size(1), width = keys.size(3);
   const auto device = compute_device<at::Device>(static_cast<double>(batch * length) * static_cast<double>(width));
-  const at::Tensor queries = q.to(device, at::kDouble);
+  const at::Tensor queries = widened(q, device);
   const at::Tensor sums = queries.sum(1).unsqueeze(-1), bounds = queries.abs().sum(1).unsqueeze(-1);
   const at::Tensor invisible =
       at::arange(length, at::TensorOptions().dtype(at::kInt).device(device)).ge(lengths.to(device).unsqueeze(-1));
@@ -44,7 +44,7 @@ void assay_reference_msa_block_score(const assay::ReferenceCall& call, assay::Re
   const std::int64_t rows = std::max<std::int64_t>(1, kSliceCells / std::max<std::int64_t>(1, length * width));
   for (std::int64_t first = 0; first < batch; first += rows) {
     const std::int64_t count = std::min(rows, batch - first);
-    const at::Tensor here = keys.narrow(0, first, count).squeeze(2).to(device, at::kDouble);
+    const at::Tensor here = widened(keys.narrow(0, first, count).squeeze(2), device);
     const at::Tensor hidden = invisible.narrow(0, first, count);
     at::Tensor scores = here.bmm(sums.narrow(0, first, count)).squeeze(-1);
     scores.masked_fill_(hidden, -std::numeric_limits<double>::infinity());

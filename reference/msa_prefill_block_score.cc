@@ -64,8 +64,8 @@ at::Tensor scores_of(const Call& c, const Request& r, const at::Tensor& q, const
                      const at::Tensor& table, const at::Device& device) {
   const std::int64_t seen = c.anchor(r, r.blocks - 1) + 1, blocks = c.visible(r, r.blocks - 1), width = q.size(2);
   const at::Tensor slots = table.select(0, r.table_row).narrow(0, 0, seen).to(cache.device());
-  const at::Tensor keys = cache.index_select(0, slots).to(device, at::kDouble);
-  const at::Tensor anchors = q.slice(0, r.first_row, r.first_row + r.rows, c.block_q).to(device, at::kDouble);
+  const at::Tensor keys = widened(cache.index_select(0, slots), device);
+  const at::Tensor anchors = widened(q.slice(0, r.first_row, r.first_row + r.rows, c.block_q), device);
   at::Tensor scores = anchors.reshape({r.blocks * c.heads, width}).mm(keys.t()).view({r.blocks, c.heads, seen});
   const auto counted = at::TensorOptions().dtype(at::kLong).device(device);
   const at::Tensor last = at::arange(r.blocks, counted).mul_(c.block_q).add_(r.prefix).view({r.blocks, 1, 1});
