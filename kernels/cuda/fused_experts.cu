@@ -192,7 +192,8 @@ assay_status run(const assay_call* call, const Layer& layer, const DLTensor& x, 
   combine.out_pitch = out.strides[0];
   combine.hidden = layer.hidden;
   const dim3 grid(static_cast<unsigned>(x.shape[0]), blocks_of(layer.hidden, kCombineThreads));
-  return launch(call, combine_kernel<T>, grid, dim3(kCombineThreads), combine);
+  return launch(call, is(out.dtype, kDLFloat, 32) ? combine_kernel<F32> : combine_kernel<T>, grid,
+                dim3(kCombineThreads), combine);
 }
 
 template <class Args>
