@@ -22,6 +22,7 @@
 #include "conformance/report_folder.hpp"
 #include "conformance/shard.hpp"
 #include "harness/device/owned_fd.hpp"
+#include "harness/result/parts.hpp"
 #include "reports/failure_text.hpp"
 #include "reports/junit.hpp"
 #include "reports/table.hpp"
@@ -201,10 +202,7 @@ int check_command(const Options& given) {
 
   if (options.shard >= 0) {
     ResultWriter writer(options.results_fd);
-    std::vector<Unit> mine;
-    for (std::size_t i = 0; i < units.size(); ++i)
-      if (static_cast<int>(i) % options.shards == options.shard) mine.push_back(units[i]);
-    run_shard(options, *candidate, mine, writer);
+    run_shard(options, *candidate, share_of(units, options.shard, options.shards, options.tier), writer);
     return 0;
   }
 
@@ -218,6 +216,9 @@ int check_command(const Options& given) {
     return refuse(failure.what());
   }
   RunResults results;
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  const int jobs = judges_for(units.size(), options.jobs ? static_cast<int>(options.jobs) : static_cast<int>(cores));
+  PartMerger parts(options.in_process || units.empty() ? 1 : parts_of(units.size(), jobs, options.tier));
   Progress progress(units.size());
   std::string unwritten;  // why a line did not reach the disk
   const auto line = [&](std::string_view text) {
@@ -231,6 +232,9 @@ int check_command(const Options& given) {
     }
     add_line(results, text);
     progress.line(results);
+  };
+  const auto lines = [&](const std::vector<std::string>& ready) {
+    for (const std::string& text : ready) line(text);
   };
   RunRecord run;
   run.assay_version = ASSAY_VERSION;
@@ -270,8 +274,6 @@ int check_command(const Options& given) {
     run_shard(options, *candidate, units, *writer);
     results = read_results(folder->results());
   } else {
-    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-    const unsigned jobs = std::min<unsigned>(options.jobs ? options.jobs : cores, static_cast<unsigned>(units.size()));
     struct sigaction action = {};
     action.sa_handler = on_interrupt;
     sigaction(SIGINT, &action, nullptr);
@@ -279,9 +281,9 @@ int check_command(const Options& given) {
     const OwnedFd device_lock(memfd_create("assay-device-lock", MFD_CLOEXEC));
     if (device_lock.get() < 0) throw std::runtime_error("cannot create a memory file");
     std::vector<Child> children;
-    for (unsigned i = 0; i < jobs; ++i)
-      children.push_back(start_child(options, static_cast<int>(i), static_cast<int>(jobs), device_lock.get()));
-    judges = run_children(children, line);
+    for (int i = 0; i < jobs; ++i) children.push_back(start_child(options, i, jobs, device_lock.get()));
+    judges = run_children(children, [&](std::string_view text) { lines(parts.take(text)); });
+    lines(parts.rest());
   }
   progress.end();
 

@@ -94,7 +94,7 @@ struct Examiner::UnitState {
   std::map<std::string, Finding> failing;                   // by rule
   std::vector<Trial> shrunk;                                // of this unit's slot
   std::int64_t distinct = 0, outside = 0, outside_by_words = 0;
-  std::int64_t observed = 0;                                // cases that ran
+  std::int64_t observed = 0;                                // cases that ran, here or in another part
   std::map<std::string, std::vector<std::string>> warnings; // by rule
   bool corpus_done = false;
   // Failures that no rule's own judgement shapes (the worker's end, a refused step), already shrunk: by trial and text.
@@ -203,7 +203,6 @@ void Examiner::record(const Unit& unit, UnitState& state, const Observation& see
 }
 
 void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
-  ++state.observed;
   bench_.use(*unit.variant->slot, unit.variant->info);
   for (std::size_t d = 0; d < kDrives; ++d) {
     const Drive drive = static_cast<Drive>(d);
@@ -269,6 +268,10 @@ bool Examiner::consider(const Unit& unit, UnitState& state, const Case& c, const
       state.outside_by_words += std::all_of(m.mismatches.begin(), m.mismatches.end(), [](const Mismatch& x) {
         return kind_of_field(x.field) == FieldKind::context;
       });
+      state.seen[key];
+      return true;
+    }
+    if (++state.observed % unit.parts != unit.part) {
       state.seen[key];
       return true;
     }
@@ -400,7 +403,7 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
   if (!state.corpus_done) {
     state.corpus_done = true;
     bench_.use(*unit.variant->slot, info);
-    for (const Trial& t : corpus_of(unit)) {
+    for (const Trial& t : unit.part == 0 ? corpus_of(unit) : std::vector<Trial>{}) {
       const auto start = Clock::now();
       record(unit, state, observe_patiently(bench_, t, config_.tier, wary_), 1e3 * seconds_since(start));
     }
@@ -470,8 +473,9 @@ void Examiner::finish(const Unit& unit) {
   UnitState& state = state_of(unit);
   CasesRecord line;
   line.subject = subject_of(unit);
-  line.distinct = state.distinct;
-  line.outside_domain = state.outside;
+  // Every part knows all of them: one says so.
+  line.distinct = unit.part == 0 ? state.distinct : 0;
+  line.outside_domain = unit.part == 0 ? state.outside : 0;
   writer_.line(to_json(line));
   const Subject s = line.subject;
   units_.erase(key_of(s));

@@ -1,4 +1,5 @@
 // examiner.hpp: runs every rule over the generated cases of one unit (slot, variant, device, dtype), sharing runs.
+// A part of a unit runs every parts-th of its cases in the domain; all parts draw the same ones.
 //
 // Promises: an observation is made once and judged by every selected rule that reads its drive; no tensor outlives its
 // trial. A rule that failed is shrunk once, with what other rules' failures shrank to tried first. Each trial's line is
@@ -26,6 +27,7 @@ struct Unit {
   const CandidateVariant* variant = nullptr;
   DType dtype = DType::f32;
   int ranks = 1;                           // of a collective
+  int part = 0, parts = 1;                 // of its cases: several judges may share them
 };
 
 struct ExaminerConfig {

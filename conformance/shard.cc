@@ -13,6 +13,8 @@
 namespace assay {
 namespace {
 
+constexpr int kMostParts = 8;
+
 // What one device's units share.
 struct Judge {
   OwnedFd lock;  // judges of one GPU take turns on it
@@ -124,6 +126,32 @@ std::vector<const RuleSpec*> selected_rules(const Options& options) {
   std::stable_sort(rules.begin(), rules.end(),
                    [&](const RuleSpec* a, const RuleSpec* b) { return rank(a) < rank(b); });
   return rules;
+}
+
+int judges_for(std::size_t units, int cores) {
+  return std::max(1, std::min(cores, kMostParts * static_cast<int>(units)));
+}
+
+int parts_of(std::size_t units, int judges, Tier tier) {
+  const std::size_t enough = static_cast<std::size_t>(judges) * (tier == Tier::quick ? 3 : 6);
+  int parts = 1;
+  while (parts < std::min(judges, kMostParts) && units * static_cast<std::size_t>(parts) < enough &&
+         (tier != Tier::quick || units * static_cast<std::size_t>(parts) % static_cast<std::size_t>(judges) != 0))
+    ++parts;
+  return parts;
+}
+
+std::vector<Unit> share_of(const std::vector<Unit>& units, int judge, int judges, Tier tier) {
+  const int parts = parts_of(units.size(), judges, tier);
+  std::vector<Unit> mine;
+  for (std::size_t u = 0; u < units.size(); ++u)
+    for (int part = 0; part < parts; ++part) {
+      if ((static_cast<int>(u) * parts + part) % judges != judge) continue;
+      mine.push_back(units[u]);
+      mine.back().part = part;
+      mine.back().parts = parts;
+    }
+  return mine;
 }
 
 void run_shard(const Options& options, const Candidate&, const std::vector<Unit>& units, ResultWriter& writer) {

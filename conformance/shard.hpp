@@ -1,7 +1,7 @@
 // shard.hpp: one judge: the GoogleTest cases (slot x rule) over its units, in this process.
 //
 // Promises: returns once every selected rule of every unit has its line in the writer. A device that is absent gives
-// NO_DECISION lines, never a skip.
+// NO_DECISION lines, never a skip. How units are shared among judges depends on their number and the tier alone.
 #pragma once
 
 #include <vector>
@@ -14,6 +14,14 @@ namespace assay {
 // The rules that --rule leaves, in the order in which their failures are read best: what was written, what was read,
 // numbers; then relations, streams and graphs, which often fail for the same cause.
 [[nodiscard]] std::vector<const RuleSpec*> selected_rules(const Options&);
+
+// Into how many parts every unit's cases are cut: so many that judges have enough to share and a slow unit is not one's
+// alone, and no more, since each part draws all cases.
+[[nodiscard]] int parts_of(std::size_t units, int judges, Tier);
+// How many judges these units keep busy.
+[[nodiscard]] int judges_for(std::size_t units, int cores);
+// What one judge has: no two parts of a unit, and as many as the others, give or take one.
+[[nodiscard]] std::vector<Unit> share_of(const std::vector<Unit>&, int judge, int judges, Tier);
 
 void run_shard(const Options&, const Candidate&, const std::vector<Unit>&, ResultWriter&);
 

@@ -91,6 +91,7 @@ Bench::Bench(BenchConfig config, MemoryDomain& domain, ReferenceModule& referenc
 Bench::~Bench() = default;
 
 DeviceType Bench::device() const noexcept { return state_->domain.type(); }
+DeviceTurns::Hold Bench::alone() { return state_->turns.alone(); }
 
 void Bench::use(const SlotSpec& slot, const VariantInfo& variant) {
   if (slot_ != &slot || variant_.id != variant.id) {
@@ -134,7 +135,10 @@ void Bench::begin_trial(Observation& seen) {
       need[a->kind == 'o'] += bindings * (round_up(box.region_bytes, region_alignment) + 9 * region_alignment);
     }
   }
-  s.arenas.reserve(need[0], need[1]);
+  {
+    const DeviceTurns::Hold allocating = s.turns.allocating();
+    s.arenas.reserve(need[0], need[1]);
+  }
   s.begin(*slot_, variant_.index);
   s.script.label("start of the trial");
   s.script.simple(Op::reset, 0);
@@ -423,6 +427,7 @@ void Bench::State::begin(const SlotSpec& slot, std::uint32_t variant) {
 ReferenceCall Bench::reference_call(const Binding& b) const { return call_of(*slot_, b); }
 
 std::shared_ptr<const ReferenceResult> Bench::reference(const Binding& b, bool* informative) {
+  const DeviceTurns::Hold allocating = state_->turns.allocating();  // where it is computed on the GPU
   return state_->references.of(*slot_, b, informative);
 }
 

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "harness/device/memory.hpp"
+#include "harness/drive/device_turns.hpp"
 #include "harness/drive/observation.hpp"
 #include "harness/drive/reference_module.hpp"
 #include "harness/drive/script.hpp"
@@ -111,6 +112,7 @@ class Bench {
   void set_shrinking(bool);
   [[nodiscard]] bool shrinking() const noexcept;
   void retire_worker();                                  // the next run starts a fresh one
+  DeviceTurns::Hold alone();                             // on the GPU, among judges
   [[nodiscard]] std::vector<TrialPart>& history();       // parts run in this worker since it started
   [[nodiscard]] std::string worker_output() const;
   [[nodiscard]] const std::string& device_description() const noexcept;

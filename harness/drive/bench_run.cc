@@ -1,7 +1,4 @@
-#include <sys/file.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 
@@ -18,23 +15,6 @@ constexpr double kDeadlineFactor = 10, kShrinkFactor = 4;
 constexpr double kLeastMs = 2000, kLeastShrinkMs = 250, kMostMs = 120000;
 constexpr double kLeastCudaMs = 6000;  // the driver takes up to 3.5 s to report a trap [m, H200]
 constexpr double kMsPerCell = 2e-4;
-
-// Judges that share a GPU take turns: two contexts with work at once are time-sliced in slices of milliseconds.
-class DeviceTurn {
- public:
-  explicit DeviceTurn(std::optional<int> lock) : fd_(lock.value_or(-1)) {
-    while (fd_ >= 0 && flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
-    }
-  }
-  ~DeviceTurn() {
-    if (fd_ >= 0) flock(fd_, LOCK_UN);
-  }
-  DeviceTurn(const DeviceTurn&) = delete;
-  DeviceTurn& operator=(const DeviceTurn&) = delete;
-
- private:
-  int fd_;
-};
 
 // Calls and replays of a program: what its time is shared by.
 double work_steps(const Program& program) {
@@ -264,9 +244,14 @@ bool Bench::flush() {
   wait_for_pushes();
   if (s.script.steps() == 0) return !s.seen->fault && !s.seen->failed_op;
   for (const int step : s.down_steps) s.program->steps[step].to.offset += s.up_bytes;
-  s.arenas.shelve(s.up_bytes + s.down_bytes);
-  if (auto fault = s.ready(variant_.index)) {
-    s.seen->fault = std::move(fault);
+  std::optional<Fault> unready;
+  {
+    const DeviceTurns::Hold allocating = s.turns.allocating();
+    s.arenas.shelve(s.up_bytes + s.down_bytes);
+    unready = s.ready(variant_.index);
+  }
+  if (unready) {
+    s.seen->fault = std::move(unready);
     s.seen->failed_label = "before the first call";
   } else {
     std::int64_t cells = 0;
@@ -276,7 +261,7 @@ bool Bench::flush() {
     const int steps = static_cast<int>(s.program->step_count);
     RankSet::Run outcome;
     {
-      const DeviceTurn turn(s.config.device_lock);
+      const DeviceTurns::Hold turn = s.turns.turn();
       outcome = s.run(s.deadline_ms(cells));
     }
     if (outcome.fault) {  // a worker's end leaves nothing to trust

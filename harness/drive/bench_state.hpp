@@ -53,6 +53,7 @@ struct Bench::State {
   };
 
   BenchConfig config;
+  DeviceTurns turns{config.device_lock};
   MemoryDomain& domain;
   ReferenceCache references;
   std::unordered_map<std::string, Tensor> values;  // drawn for the present cases
