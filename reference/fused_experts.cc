@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/tensor/nvfp4.hpp"
@@ -87,6 +89,21 @@ std::array<std::array<float, 2>, 256> value_pairs() {
   return table;
 }
 
+// Where each group's scale lies, on the device; experts of one layer ask for the same two grids again and again.
+const at::Tensor& scale_order(const nvfp4::ScaleGrid& grid, const at::Device& device) {
+  static std::map<std::pair<std::int64_t, std::int64_t>, at::Tensor> known;
+  if (known.size() > 8) known.clear();
+  at::Tensor& order = known[{grid.rows, grid.cols}];
+  if (!order.defined()) {
+    at::Tensor made = at::empty({grid.rows * grid.cols}, at::kLong);
+    auto* out = made.data_ptr<std::int64_t>();
+    for (std::int64_t r = 0; r < grid.rows; ++r)
+      for (std::int64_t g = 0; g < grid.cols; ++g) *out++ = grid.offset(r, g);
+    order = made.to(device);
+  }
+  return order;
+}
+
 // Value by value on the CPU; by tables on a GPU, which a quarter of the bytes have to reach. Without the outer scale.
 at::Tensor decoded(const TensorView& packed, const TensorView& scales, const nvfp4::ScaleGrid& grid,
                    const std::vector<std::int64_t>& experts, const at::Device& device) {
@@ -97,17 +114,15 @@ at::Tensor decoded(const TensorView& packed, const TensorView& scales, const nvf
     at::Tensor scale_values = at::empty({256}, at::kFloat);
     for (std::uint32_t byte = 0; byte < 256; ++byte)
       scale_values.data_ptr<float>()[byte] = nvfp4::decode_e4m3(static_cast<std::uint8_t>(byte));
-    at::Tensor order = at::empty({grid.rows, grid.cols}, at::kLong);
-    for (std::int64_t r = 0; r < grid.rows; ++r)
-      for (std::int64_t g = 0; g < grid.cols; ++g)
-        order.data_ptr<std::int64_t>()[r * grid.cols + g] = grid.offset(r, g);
-    const at::Tensor which = at::tensor(experts, at::kLong);
     const auto codes = [&](const TensorView& view) {
-      return borrow<at::Tensor>(view).view({packed.shape[0], -1}).index_select(0, which).to(device).to(at::kInt);
+      const at::Tensor all = borrow<at::Tensor>(view).view({packed.shape[0], -1});
+      const at::Tensor own = count == 1 ? all.narrow(0, experts.front(), 1)
+                                        : all.index_select(0, at::tensor(experts, at::kLong));
+      return own.to(device).to(at::kInt);
     };
     const at::Tensor table = at::from_blob(const_cast<float*>(pairs.front().data()), {256, 2}, at::kFloat).to(device);
     const at::Tensor values = table.index_select(0, codes(packed).view(-1));
-    const at::Tensor own = codes(scales).index_select(1, order.view(-1).to(device));
+    const at::Tensor own = codes(scales).index_select(1, scale_order(grid, device));
     const at::Tensor group = scale_values.to(device).index_select(0, own.reshape(-1));
     return values.view({count, rows, grid.cols, nvfp4::group_size})
         .mul(group.view({count, rows, grid.cols, 1}))

@@ -4,11 +4,12 @@
 #include <string>
 
 #include "assay/tensor.hpp"
-#include "conformance/candidate.hpp"
 
 namespace assay {
 
-// Beside this program; empty where this build has none for the device.
+// A file in this program's folder; empty where there is none.
+[[nodiscard]] std::string file_beside(const char* name);
+// Empty where this build has none for the device.
 [[nodiscard]] std::string library_under_test(DeviceType);
 
 }  // namespace assay

@@ -1,19 +1,19 @@
 // main.cc: assay_bench, the budgets of design.md as benchmarks. `assay_bench --benchmark_filter=BareTrial`.
 #include <benchmark/benchmark.h>
+#include <dlfcn.h>
 
-#include <filesystem>
+#include <cstdio>
 
 #include "conformance/assay_bench/library_under_test.hpp"
-#include "conformance/installation.hpp"
 
-namespace assay {
-
-std::string library_under_test(DeviceType device) {
-  const auto folder = std::filesystem::path(own_path()).parent_path();
-  const auto path = folder / (device == DeviceType::cuda ? "libassay_cuda_kernels.so" : "libassay_host_kernels.so");
-  return std::filesystem::exists(path) ? path.string() : "";
+int main(int argc, char** argv) {
+  // Its benchmarks register themselves; it is there where the build's libtorch can be compared with.
+  if (const std::string pytorch = assay::file_beside("libassay_bench_pytorch.so");
+      !pytorch.empty() && !dlopen(pytorch.c_str(), RTLD_NOW | RTLD_LOCAL))
+    std::fprintf(stderr, "assay_bench: without the comparison with PyTorch: %s\n", dlerror());
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
 }
-
-}  // namespace assay
-
-BENCHMARK_MAIN();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMayRepeatCells = 4096;  // above, draws that depend on their key do not repeat
 constexpr std::size_t kHistoryParts = 512;
-constexpr std::size_t kDrawnBytes = 64u << 20;
+constexpr std::size_t kDrawnBytes = 64u << 20, kMostDrawnBytes = 1280u << 20;
 constexpr double kSpoiled = 3e4;                // finite in every float dtype, far over any value of a recipe
 std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
 
@@ -241,10 +241,16 @@ Tensor Bench::State::drawn(const SlotSpec& slot, const Binding& b, const Placed&
   if (const auto known = values.find(key); known != values.end()) return known->second;
   Tensor fresh = drawn_values(slot, b.c, p, version, rank);
   const std::size_t bytes = bytes_of(fresh);
-  if (bytes > kDrawnBytes) return fresh;
+  // Weights of an expert layer are over it alone, and dearest to draw: the latest stay.
   if (values_bytes + bytes > kDrawnBytes) {
-    values.clear();
+    std::erase_if(values, [&](const auto& entry) { return entry.first.rfind(b.values_key + "/", 0) != 0; });
     values_bytes = 0;
+    for (const auto& [name, kept] : values) values_bytes += bytes_of(kept);
+    if (values_bytes + bytes > kMostDrawnBytes) {
+      values.clear();
+      values_bytes = 0;
+    }
+    if (bytes > kMostDrawnBytes) return fresh;
   }
   values_bytes += bytes;
   return values[key] = std::move(fresh);

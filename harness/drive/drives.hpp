@@ -14,7 +14,7 @@ namespace assay {
 [[nodiscard]] Observation observe(Bench&, const Trial&, Tier);
 
 inline constexpr std::int64_t kHugeCells = 1 << 21;      // of an output
-inline constexpr std::uint64_t kHugeBytes = 128u << 20;  // of all inputs
+inline constexpr std::uint64_t kHugeBytes = 48u << 20;  // of all inputs
 inline constexpr std::uint64_t kGuardBytes = 32u << 20;  // fenced chunks are all as large as the largest
 [[nodiscard]] bool is_huge(const SlotSpec&, const Case&);
 
