@@ -8,6 +8,7 @@
 
 #include "assay/rule.hpp"
 #include "conformance/assay_bench/library_under_test.hpp"
+#include "conformance/candidate.hpp"
 #include "conformance/installation.hpp"
 #include "harness/case/generate.hpp"
 #include "harness/drive/drives.hpp"
