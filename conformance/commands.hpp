@@ -12,6 +12,8 @@ int check_command(const Options&);
 int replay_command(const Options&);
 int list_command(const Options&);
 int explain_command(const Options&);
+int targets_command(const Options&);   // targets/commands.cc
+int contract_command(const Options&);
 
 // How workers of the candidate that the options name are started.
 [[nodiscard]] WorkerConfig worker_config(const Options&, DeviceType);

@@ -15,6 +15,8 @@ int main(int argc, char** argv) {
       case Options::Command::replay: return replay_command(parsed.options);
       case Options::Command::list: return list_command(parsed.options);
       case Options::Command::explain: return explain_command(parsed.options);
+      case Options::Command::targets: return targets_command(parsed.options);
+      case Options::Command::contract: return contract_command(parsed.options);
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "assay: internal error: %s\n", error.what());

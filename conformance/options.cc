@@ -86,6 +86,14 @@ ParseOutcome parse_options(int argc, char** argv) {
   CLI::App* explain = app.add_subcommand("explain", "what a rule or a slot demands, and how it is made visible");
   explain->add_option("name", o.topic, "an id, as `assay list rules` and `assay list slots` print them")->required();
 
+  CLI::App* targets = app.add_subcommand("targets", "registered targets, their digests, and where they can be reached");
+  CLI::App* contract = app.add_subcommand("contract", "the contract of a target, and its digest");
+  contract->add_option("target", o.topic, "an id, as `assay targets` prints it")->required();
+  contract->add_flag("--json", o.json, "one line of JSON, for programs");
+  contract->add_option("--schema", o.schema, "1: names only; 2: with digests of what they stand for")
+      ->check(CLI::Range(1, 2))
+      ->capture_default_str();
+
   try {
     app.parse(argc, argv);
     if (seed == "random") {
@@ -116,10 +124,12 @@ ParseOutcome parse_options(int argc, char** argv) {
   for (const std::string& d : devices) o.devices.push_back(device_from(d));
   for (const std::string& d : dtypes) o.dtypes.push_back(dtype_from(d));
   o.tier = tier_from(tier);
-  o.command = check->parsed()    ? Options::Command::check
-              : replay->parsed() ? Options::Command::replay
-              : list->parsed()   ? Options::Command::list
-                                 : Options::Command::explain;
+  o.command = check->parsed()      ? Options::Command::check
+              : replay->parsed()   ? Options::Command::replay
+              : list->parsed()     ? Options::Command::list
+              : targets->parsed()  ? Options::Command::targets
+              : contract->parsed() ? Options::Command::contract
+                                   : Options::Command::explain;
   return outcome;
 }
 

@@ -10,7 +10,7 @@
 namespace assay {
 
 struct Options {
-  enum class Command : std::uint8_t { check, replay, list, explain } command = Command::check;
+  enum class Command : std::uint8_t { check, replay, list, explain, targets, contract } command = Command::check;
 
   std::string library;                   // path; empty with --worker: the candidate linked into that worker
   std::string worker;                    // path of the worker program
@@ -30,7 +30,9 @@ struct Options {
   int ordinal = 0;                       // CUDA device
 
   std::string trial;                     // replay
-  std::string topic;                     // list: slots, rules, variants; explain: a rule
+  std::string topic;                     // list: slots, rules, variants; explain: a rule; contract: a target
+  bool json = false;                     // contract: for programs
+  int schema = 2;
 
   // Internal: one shard of a run, writing result lines to a descriptor.
   int shard = -1, shards = 0, results_fd = -1, device_lock = -1;

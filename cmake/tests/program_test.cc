@@ -17,6 +17,9 @@
 #include <thread>
 #include <vector>
 
+#include "harness/case/json.hpp"
+#include "harness/catalogue/canonical.hpp"
+#include "harness/catalogue/contract.hpp"
 #include "harness/result/records.hpp"
 
 extern char** environ;
@@ -72,8 +75,8 @@ class Program : public testing::Test {
 
   // A run that is long enough to be stopped, once some of its lines are on disk.
   pid_t start_long_run(const char* tier = "gate") const {
-    const pid_t pid = start({"check", ASSAY_HOST_KERNELS, "--slot", "norm.rmsnorm", "--slot",
-                             "activation.silu_and_mul", "--tier", tier, "--jobs", "2", "--report", report()});
+    const pid_t pid = start({"check", ASSAY_HOST_KERNELS, "--slot", "norm.rmsnorm", "--slot", "activation.silu_and_mul",
+                             "--tier", tier, "--jobs", "2", "--report", report()});
     const auto patience = steady_clock::now() + std::chrono::seconds(60);
     while (lines() < 40 && steady_clock::now() < patience) std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_GE(lines(), 40) << err();
@@ -157,6 +160,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"TrialIsAFolder", {"replay", "/tmp", "--library", kLibrary}, "/tmp"},
         Refusal{"ReplayWithoutLibrary", {"replay", "/etc/passwd"}, "/etc/passwd is not a trial"},
         Refusal{"ListOfNothing", {"list", "frogs"}, "frogs"},
+        Refusal{"ContractOfNothing", {"contract", "norm.rmsnor"}, "no such target: 'norm.rmsnor'"},
+        Refusal{"ContractWithoutATarget", {"contract", "--json"}, "target"},
+        Refusal{"ContractOfASchemaToCome", {"contract", "norm.rmsnorm", "--schema", "3"}, "--schema"},
+        Refusal{"AtomicContractOfSchemaOne",
+                {"contract", "collective.moe_epilogue.v1", "--json", "--schema", "1"},
+                "has no schema 1"},
         Refusal{"ExplainUnknown", {"explain", "write.nope"}, "no such rule or slot: 'write.nope'"},
         Refusal{"OffersMore", {"check", kLibrary, "--load-only", "--offers", "norm.rmsnorm"}, "would go unjudged"},
         Refusal{"OffersLess", {"check", kLibrary, "--load-only", "--offers", "norm.nope"}, "does not offer norm.nope"}),
@@ -165,10 +174,25 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(Program, HelpVersionAndListsSucceed) {
   for (const Words& words :
        {Words{"--help"}, Words{"check", "--help"}, Words{"--version"}, Words{"list", "slots"}, Words{"list", "rules"},
-        Words{"explain", "write.every_cell"}, Words{"explain", "norm.rmsnorm"}, Words{"list", "variants", kLibrary}}) {
+        Words{"explain", "write.every_cell"}, Words{"explain", "norm.rmsnorm"}, Words{"list", "variants", kLibrary},
+        Words{"targets"}, Words{"contract", "norm.rmsnorm"}, Words{"contract", "collective.moe_epilogue.v1"}}) {
     EXPECT_EQ(run(words), 0) << words.front();
     EXPECT_NE(out(), "") << words.front();
     EXPECT_EQ(err(), "") << words.front();
+  }
+}
+
+// What another program reads: its digest is that of what stands beside it.
+TEST_F(Program, AContractsJsonProvesItsOwnDigest) {
+  for (const int schema : {1, 2}) {
+    ASSERT_EQ(run({"contract", "attention.decode", "--json", "--schema", std::to_string(schema)}), 0) << err();
+    const nlohmann::json answer = parse_strict(out(), "assay contract");
+    const TargetContractRef contract = contract_from_json(answer.at("contract"));
+    EXPECT_EQ(contract.slot_id, "attention.decode");
+    EXPECT_EQ(answer.at("contract_digest"), contract_digest(contract, schema));
+    EXPECT_EQ(answer.at("contract_digest"),
+              envelope_digest(answer.at("domain").get<std::string>(), answer.at("contract"), schema));
+    EXPECT_EQ(answer.at("target_digest"), envelope_digest("assay.target-spec", answer.at("target"), 1));
   }
 }
 
@@ -230,8 +254,10 @@ TEST_F(Program, ReportThatCouldNotBeFinishedIsRefusedBeforeTheRun) {
   for (const char* file : {"trials", "results.jsonl", "junit.xml"}) {
     std::filesystem::remove_all(report());
     std::filesystem::create_directories(report());
-    if (std::string(file) == "trials") std::ofstream(report() + "/trials") << "x";
-    else std::filesystem::create_directory(report() + "/" + file);
+    if (std::string(file) == "trials")
+      std::ofstream(report() + "/trials") << "x";
+    else
+      std::filesystem::create_directory(report() + "/" + file);
     EXPECT_EQ(run({"check", ASSAY_HOST_KERNELS, "--report", report()}), 2) << out();
     EXPECT_NE(err().find(file), std::string::npos) << err();
   }

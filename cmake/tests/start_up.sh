@@ -17,5 +17,7 @@ measure --help
 measure list slots
 measure list rules
 measure explain write.every_cell
+measure targets
+measure contract norm.rmsnorm --json
 measure check /nonexistent.so
 measure check /nonexistent.so --slot unknown
