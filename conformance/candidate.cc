@@ -1,11 +1,13 @@
 #include "conformance/candidate.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "harness/case/digest.hpp"
 #include "harness/case/generate.hpp"
+#include "harness/worker/nccl.hpp"
 
 namespace assay {
 namespace {
@@ -49,13 +51,30 @@ SlotCatalogueView catalogue_view() {
   return view;
 }
 
+// The group's communicator and the library's calls have to be of one NCCL: the one that the library loads.
+void check_nccl(Candidate& candidate, const NcclFacts& loaded, const std::string& file) {
+  const auto& all = candidate.variants;
+  const bool collectives = std::any_of(all.begin(), all.end(), [](const CandidateVariant& v) {
+    return v.device == DeviceType::cuda && v.slot->kind == Kind::collective;
+  });
+  if (!collectives) return;
+  candidate.nccl = loaded;
+  if (!loaded.path.empty()) return;
+  if (holds_nccl(file))
+    candidate.errors.push_back(file + " has NCCL linked statically; link libnccl.so.2 dynamically, so that the group's "
+                               "communicator and the library's calls are of one NCCL");
+  else
+    candidate.notes.push_back("the library loads no libnccl.so.2: its groups on CUDA have exchange and symmetric memory, "
+                              "and no communicator");
+}
+
+}  // namespace
+
 std::string file_digest(const std::string& path) {
   if (!std::filesystem::is_regular_file(path)) return {};
   std::ifstream file(path, std::ios::binary);
   return sha256_hex(std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
 }
-
-}  // namespace
 
 Candidate load_candidate(const WorkerConfig& config) {
   Candidate candidate;
@@ -82,6 +101,7 @@ Candidate load_candidate(const WorkerConfig& config) {
     v.domain = a.domain;
     candidate.variants.push_back(std::move(v));
   }
+  check_nccl(candidate, session.nccl(), config.library.empty() ? config.worker : config.library);
   return candidate;
 }
 

@@ -24,6 +24,7 @@ struct CandidateVariant {
 
 struct Candidate {
   std::string name, version, sha256;
+  NcclFacts nccl;                              // of its CUDA collectives
   std::vector<CandidateVariant> variants;      // of slots that this build judges
   std::vector<std::string> notes;              // skipped variants, in sentences
   std::vector<std::string> errors;             // bad input
@@ -31,6 +32,7 @@ struct Candidate {
 };
 
 [[nodiscard]] Candidate load_candidate(const WorkerConfig&);
+[[nodiscard]] std::string file_digest(const std::string& path);  // SHA-256; empty: no such file
 
 // Whether a variant is asked for such a call: its domain, and facts that a domain must name to be asked for
 // (SlotParts::paired): a variant that names no quant runs dense weights only.

@@ -252,6 +252,9 @@ int check_command(const Options& given) {
       run.devices.push_back(std::string(name_of(d)) + ": absent");
     }
   }
+  run.nccl = candidate->nccl.path;
+  run.nccl_version = candidate->nccl.version;
+  run.nccl_sha256 = file_digest(candidate->nccl.path);
   run.tier = name_of(options.tier);
   run.isolation = options.in_process ? "in-process" : "trusting";
   run.seed = options.seed;

@@ -1,4 +1,5 @@
-// memory.hpp: arenas, the memory that a judge owns and lends to its worker, on either device.
+// memory.hpp: arenas, the memory that a judge owns and lends to its worker, on either device, or that a worker owns and
+// its judge reaches through copies alone (`hosted`).
 //
 // An arena is a span of addresses in which only the chunks are backed by memory; everything between them is unmapped
 // and faults when touched. The judge creates it and maps it read-write; a worker maps the same chunks again from file
@@ -44,6 +45,11 @@ class ArenaMapping {
 
 enum class Access : std::uint32_t { read_only, read_write };
 
+// Memory of a worker's own in two views of one plan: the candidate's, and a read-write one elsewhere for trusted steps.
+struct HostedArena {
+  std::unique_ptr<ArenaMapping> candidate, trusted;
+};
+
 // What the judge holds: its own mapping and one descriptor a chunk to send to workers.
 class Arena : public ArenaMapping {
  public:
@@ -64,6 +70,9 @@ class MemoryDomain {
   // Worker. Takes no ownership of the descriptors.
   [[nodiscard]] virtual std::unique_ptr<ArenaMapping> map(const ArenaPlan&, const std::vector<int>& descriptors,
                                                           Access) = 0;
+  // Worker, where memory cannot be lent: kernels and libraries that register a tensor with peers have to export it, and
+  // what was imported from a judge cannot be exported again. Chunks are zeroed.
+  [[nodiscard]] virtual HostedArena host(const ArenaPlan&, Access) = 0;
 
   // Judge. Synchronous: complete on return. `device` pointers lie inside one chunk of an arena of this domain.
   virtual void upload(void* device, const void* host, std::size_t bytes) = 0;

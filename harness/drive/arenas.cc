@@ -10,14 +10,27 @@ namespace {
 constexpr std::uint64_t kFencedChunks = 24;  // two sides of eleven inputs and weights
 constexpr std::uint64_t kLeastArena = 8u << 20, kLeastFenced = 256u << 10;
 
+// What a judge knows of memory that is its workers'.
+class PlannedArena final : public Arena {
+ public:
+  explicit PlannedArena(const ArenaPlan& plan) : plan_(plan) {}
+  [[nodiscard]] std::byte* base() const noexcept override { return nullptr; }
+  [[nodiscard]] const ArenaPlan& plan() const noexcept override { return plan_; }
+  [[nodiscard]] std::vector<int> descriptors() const override { return {}; }
+
+ private:
+  ArenaPlan plan_;
+};
+
 std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
 
 }  // namespace
 
-void Arenas::begin_trial(int ranks) {
-  if (ranks > ranks_) {  // more than are needed stay unused
+void Arenas::begin_trial(int ranks, bool hosted) {
+  if (ranks > ranks_ || hosted != hosted_) {  // more than are needed stay unused
     for (auto& of_ranks : arenas_) of_ranks.clear();
-    ranks_ = ranks;
+    ranks_ = std::max(ranks, ranks_);
+    hosted_ = hosted;
   }
   used_.fill(0);
   next_far_ = kFar;
@@ -25,7 +38,9 @@ void Arenas::begin_trial(int ranks) {
 
 void Arenas::make(std::uint32_t id, const ArenaPlan& plan) {
   arenas_[id].clear();  // before the new one: both at once may not fit
-  for (int r = 0; r < ranks_; ++r) arenas_[id].push_back((id == kShelf ? *host_ : domain_).create(plan));
+  for (int r = 0; r < ranks_; ++r)
+    arenas_[id].push_back(hosted(id) ? std::make_unique<PlannedArena>(plan)
+                                     : (id == kShelf ? *host_ : domain_).create(plan));
   ++generations_[id];
 }
 

@@ -1,4 +1,5 @@
-// arenas.hpp: the arenas that a judge lends, grown on demand, and the sub-allocation of one trial in them.
+// arenas.hpp: the arenas that a judge lends, grown on demand, and the sub-allocation of one trial in them. Those of
+// hosted ranks are plans only: each worker makes its own memory of them.
 //
 // Promises: create once, sub-allocate per trial; an arena that had to be made anew has another generation, so that
 // workers map it again. Ids are fixed: they travel in programs and fault reports. Every rank has an arena of its own of
@@ -22,7 +23,7 @@ class Arenas {
  public:
   explicit Arenas(MemoryDomain& domain) : domain_(domain) {}
 
-  void begin_trial(int ranks = 1);
+  void begin_trial(int ranks = 1, bool hosted = false);
   // Bytes of an ordinary arena, at a region-aligned offset at least `gap` past the last one.
   [[nodiscard]] std::uint64_t take(ArenaId, std::uint64_t bytes, std::uint64_t gap);
   // The next chunk of a fenced arena, of at least so many bytes; unmapped neighbours on both sides.
@@ -34,6 +35,8 @@ class Arenas {
   // Room that the trial will need, before its first take: an arena must not move while a trial holds offsets.
   void reserve(std::uint64_t input_bytes, std::uint64_t output_bytes);
 
+  // Whether workers make this arena's memory themselves.
+  [[nodiscard]] bool hosted(std::uint32_t id) const noexcept { return hosted_ && id != kShelf; }
   // NULL: there is none yet.
   [[nodiscard]] const Arena* get(std::uint32_t id, int rank = 0) const noexcept {
     return arenas_[id].empty() ? nullptr : arenas_[id][static_cast<std::size_t>(rank)].get();
@@ -53,6 +56,7 @@ class Arenas {
   MemoryDomain& domain_;
   std::unique_ptr<MemoryDomain> host_ = make_host_memory();  // the shelf's, whatever the device
   int ranks_ = 1;
+  bool hosted_ = false;
   std::array<std::vector<std::unique_ptr<Arena>>, kArenas> arenas_;  // by rank
   std::array<std::uint64_t, kArenas> generations_{};
   std::array<std::uint64_t, kArenas> used_{};

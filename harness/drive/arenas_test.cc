@@ -37,6 +37,22 @@ TEST_F(ArenasTest, TrialsShareOneArenaUntilItIsTooSmall) {
   EXPECT_GT(arenas_.get(kInputs)->plan().span, 8u << 20);
 }
 
+TEST_F(ArenasTest, HostedArenasArePlansAndTheShelfIsStillTheJudges) {
+  arenas_.begin_trial(2, true);
+  arenas_.reserve(1000, 1000);
+  arenas_.shelve(1000);
+  EXPECT_TRUE(arenas_.hosted(kInputs) && !arenas_.hosted(kShelf));
+  EXPECT_EQ(arenas_.get(kInputs, 1)->base(), nullptr);
+  EXPECT_TRUE(arenas_.get(kInputs, 1)->descriptors().empty());
+  EXPECT_EQ(arenas_.take(kInputs, 100, 0), 0u);
+  arenas_.at(kShelf, 999, 1)[0] = std::byte{1};
+  const std::uint64_t generation = arenas_.generation(kInputs);
+  arenas_.begin_trial(1, false);
+  arenas_.reserve(1000, 1000);
+  EXPECT_NE(arenas_.at(kInputs, 0), nullptr) << "a slot of one device is lent memory again";
+  EXPECT_GT(arenas_.generation(kInputs), generation) << "and workers map it";
+}
+
 TEST_F(ArenasTest, RegionsAreAlignedApartAndInsideTheArena) {
   arenas_.begin_trial();
   arenas_.reserve(1 << 20, 1 << 20);

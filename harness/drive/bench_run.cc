@@ -49,7 +49,9 @@ std::optional<Fault> Bench::State::ready(std::uint32_t variant) {
     std::vector<const Arena*> of_ranks;
     for (int r = 0; r < world; ++r) of_ranks.push_back(arenas.get(id, r));
     if (auto fault = workers->map(id, of_ranks, arenas.read_only(id) ? Access::read_only : Access::read_write,
-                                  id == kShelf ? WorkerSession::Use::shelf : WorkerSession::Use::lent))
+                                  id == kShelf            ? WorkerSession::Use::shelf
+                                  : arenas.hosted(id) ? WorkerSession::Use::hosted
+                                                      : WorkerSession::Use::lent))
       return fault;
     mapped[id] = arenas.generation(id);
   }

@@ -9,7 +9,9 @@
 #include <numeric>
 #include <tuple>
 
+#include "harness/device/cuda/cuda_device.hpp"
 #include "harness/device/memory.hpp"
+#include "harness/rank/placing.hpp"
 #include "harness/tensor/philox.hpp"
 
 namespace assay {
@@ -18,6 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kJoinMs = 10000, kInitMs = 30000;
+constexpr int kNcclJoinMs = 60000;  // NCCL loads its kernels and finds its peers
 constexpr int kMomentMs = 10;  // for peers to come back from an aborted wait, before they are ended
 
 std::uint64_t fresh_id() {
@@ -60,8 +63,18 @@ std::optional<Fault> named(std::optional<Fault> fault) {
 
 }  // namespace
 
-RankSet::RankSet(const WorkerConfig& config, int world, bool grouped) : grouped_(grouped) {
-  for (int r = 0; r < world; ++r) ranks_.push_back(std::make_unique<WorkerSession>(config));
+RankSet::RankSet(const WorkerConfig& config, int world, bool grouped) : device_(config.device), grouped_(grouped) {
+  if (device_ == DeviceType::host || !grouped) {
+    for (int r = 0; r < world; ++r) ranks_.push_back(std::make_unique<WorkerSession>(config));
+    return;
+  }
+  const std::string name = "assay-" + std::to_string(::getpid()) + "-" + std::to_string(fresh_id());
+  for (RankPlace& place : place_ranks(world, count_cuda_devices(), config.ordinal, name)) {
+    WorkerConfig ranks = config;
+    ranks.ordinal = place.ordinal;
+    ranks.environment.insert(ranks.environment.end(), place.environment.begin(), place.environment.end());
+    ranks_.push_back(std::make_unique<WorkerSession>(std::move(ranks)));
+  }
 }
 
 RankSet::~RankSet() = default;
@@ -154,14 +167,19 @@ std::optional<Fault> RankSet::open() {
 void RankSet::join(std::uint32_t group, std::uint64_t id, const std::vector<int>& members) {
   const int size = static_cast<int>(members.size());
   segments_.push_back(std::make_unique<Segment>(size));
+  std::optional<Post> post;  // until all have joined, with sockets of their own
+  if (device_ != DeviceType::host) post.emplace(size);
   std::vector<bool> done(ranks_.size(), true);
   for (int place = 0; place < size; ++place) {
     const auto rank = static_cast<std::size_t>(members[static_cast<std::size_t>(place)]);
-    ranks_[rank]->ask_join(group, id, place, size, segments_.back()->descriptor());
+    std::vector<int> descriptors{segments_.back()->descriptor()};
+    if (post)
+      for (const int socket : post->descriptors(place)) descriptors.push_back(socket);
+    ranks_[rank]->ask_join(group, id, place, size, std::move(descriptors));
     done[rank] = false;
   }
   std::string why;
-  const Run outcome = together(std::move(done), kJoinMs, [&](WorkerSession& rank) {
+  const Run outcome = together(std::move(done), post ? kNcclJoinMs : kJoinMs, [&](WorkerSession& rank) {
     if (why.empty()) why = rank.refusal();
     return !rank.refusal().empty();
   });
@@ -183,7 +201,7 @@ std::optional<Fault> RankSet::init(std::uint32_t variant) {
   Run outcome = together(std::vector<bool>(ranks_.size(), false), kInitMs,
                          [](WorkerSession& rank) { return !rank.refusal().empty(); });
   if (outcome.failed < 0) return named(std::move(outcome.fault));
-  Fault refused = refused_init((*this)[outcome.failed].refusal());
+  Fault refused = (*this)[outcome.failed].refused_init();
   refused.rank = outcome.failed;
   return named(std::move(refused));
 }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/rank/post.hpp"
 #include "harness/rank/segment.hpp"
 #include "harness/worker/session.hpp"
 
@@ -57,6 +58,7 @@ class RankSet {
 
   std::vector<std::unique_ptr<WorkerSession>> ranks_;
   std::vector<std::unique_ptr<Segment>> segments_;  // of the groups, in the order of joining
+  DeviceType device_;
   bool grouped_, aborted_ = false;
 };
 

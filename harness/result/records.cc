@@ -166,6 +166,9 @@ RunRecord run_from(Fields& f) {
   r.seed = f.natural("seed", std::numeric_limits<std::uint64_t>::max());
   r.started = f.text("started");
   r.command = f.text("command");
+  r.nccl = f.text_or_empty("nccl");
+  r.nccl_version = f.text_or_empty("nccl_version");
+  r.nccl_sha256 = f.text_or_empty("nccl_sha256");
   return r;
 }
 
@@ -290,6 +293,9 @@ json to_json(const RunRecord& r) {
   j["seed"] = r.seed;
   j["started"] = repaired(r.started);
   j["command"] = repaired(r.command);
+  for (const auto& [key, value] :
+       {std::pair("nccl", &r.nccl), {"nccl_version", &r.nccl_version}, {"nccl_sha256", &r.nccl_sha256}})
+    if (!value->empty()) j[key] = repaired(*value);
   return j;
 }
 

@@ -32,6 +32,7 @@ struct RunRecord {
   std::uint64_t seed = 0;
   std::string started;  // UTC, ISO 8601
   std::string command;  // that reproduces the run
+  std::string nccl, nccl_version, nccl_sha256;  // the file that the library's CUDA collectives brought; left out if none
 };
 
 // Whose line it is. Empty fields are left out.

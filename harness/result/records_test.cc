@@ -39,6 +39,18 @@ TEST(Records, RunReadsBack) {
   EXPECT_EQ(to_json(read.run), to_json(run));
   EXPECT_EQ(read.run.seed, run.seed);
   EXPECT_EQ(read.run.devices, run.devices);
+  EXPECT_FALSE(to_json(run).contains("nccl"));
+}
+
+TEST(Records, TheNcclOfCollectivesIsEvidence) {
+  RunRecord run = forged_run();
+  run.nccl = "/usr/lib/libnccl.so.2";
+  run.nccl_version = "2.28.9";
+  run.nccl_sha256 = std::string(64, 'a');
+  RunResults read;
+  add_line(read, canonical(to_json(run)));
+  EXPECT_EQ(to_json(read.run), to_json(run));
+  EXPECT_EQ(read.run.nccl, run.nccl);
 }
 
 TEST(Records, RuleCasesAndEndReadBack) {

@@ -118,7 +118,10 @@ void Executor::init_variant(std::uint32_t index, std::uint32_t group) {
   }
   if (group) {
     groups_.at(group)->allow_exchange(false);
-    if (const Outcome failure = groups_.at(group)->take_failure(); !failure.ok()) throw std::runtime_error(failure.text);
+    if (const Outcome failure = groups_.at(group)->take_failure(); failure.code == StepCode::infrastructure)
+      throw DeviceError(failure.text);
+    else if (!failure.ok())
+      throw std::runtime_error(failure.text);
   }
   if (status != ASSAY_OK)
     throw std::runtime_error("init returned status " + std::to_string(status) + " " + first_line(error, sizeof error));

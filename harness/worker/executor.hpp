@@ -36,7 +36,8 @@ class Executor {
            std::map<std::uint32_t, std::unique_ptr<Group>>& groups, const assay_library& library);
   ~Executor();
 
-  // Once a variant and group (0: without one). Throws std::runtime_error with the candidate's error.
+  // Once a variant and group (0: without one). Throws std::runtime_error with the candidate's error, DeviceError where
+  // the machine was what failed.
   void init_variant(std::uint32_t variant, std::uint32_t group);
   void run(Program& program);
 

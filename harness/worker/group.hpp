@@ -10,10 +10,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "assay/abi.h"
 #include "harness/device/device.hpp"
+#include "harness/device/memory.hpp"
 #include "harness/worker/black_box.hpp"
+#include "harness/worker/communicator.hpp"
 
 namespace assay {
 
@@ -35,5 +38,10 @@ class Group {
 
 // Over a judge's Segment. Throws DeviceError.
 [[nodiscard]] std::unique_ptr<Group> make_host_group(const Membership&, int segment, BlackBox&);
+// The same with symmetric memory of a domain, whose descriptors travel over the member's sockets (rank/post.hpp), and
+// with a communicator, where the candidate has an NCCL. Returns when all members have joined.
+[[nodiscard]] std::unique_ptr<Group> make_device_group(const Membership&, int segment, const std::vector<int>& sockets,
+                                                       BlackBox&, std::unique_ptr<MemoryDomain>,
+                                                       std::unique_ptr<Communicator>);
 
 }  // namespace assay

@@ -1,29 +1,16 @@
 // Groups of host ranks: every collective is a chain of gathers through the mailboxes of a Segment.
 #include <algorithm>
 #include <cstring>
-#include <map>
-#include <mutex>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "harness/device/host/host_device.hpp"
-#include "harness/device/memory.hpp"
-#include "harness/rank/segment.hpp"
 #include "harness/tensor/half.hpp"
-#include "harness/worker/group.hpp"
+#include "harness/worker/segment_group.hpp"
 
 namespace assay {
 namespace {
 
-enum class Kind : std::uint32_t { control = 1, exchange, symmetric, all_reduce_sum, all_gather };
-
 constexpr std::uint64_t kSymmetricAlignment = 4096;
-
-const char* name_of(std::uint32_t kind) {
-  constexpr const char* names[] = {"nothing", "the control", "exchange", "symmetric", "all_reduce_sum", "all_gather"};
-  return kind < std::size(names) ? names[kind] : "garbage";
-}
 
 // A tensor as it was described when its collective was queued: the descriptor dies with the entry.
 struct Cells {
@@ -103,113 +90,15 @@ void sum_cells(const DLDataType& dtype, const std::vector<const std::byte*>& par
     sum<std::uint16_t>(parts, to, n, half::from_bf16, [&](double v) { return half::to_bf16(narrow(v)); });
 }
 
-class HostGroup;
-struct Table {
-  std::mutex mutex;
-  std::map<std::uint64_t, HostGroup*> groups;
-};
-Table& table() {
-  static auto* const the = new Table;  // a candidate's static destructors may still call in
-  return *the;
-}
-
-class HostGroup final : public Group {
+class HostGroup final : public SegmentGroup {
  public:
-  HostGroup(const Membership& who, int segment, BlackBox& box)
-      : segment_(who.world, segment), rank_(who.rank), box_(box) {
-    static const assay_group_api api = {sizeof(assay_group_api), &HostGroup::exchange, &HostGroup::symmetric,
-                                        &HostGroup::all_reduce_sum, &HostGroup::all_gather};
-    handle_.size = sizeof handle_;
-    handle_.rank = who.rank;
-    handle_.world_size = who.world;
-    handle_.id = who.id;
-    handle_.api = &api;
-    const std::lock_guard lock(table().mutex);
-    if (!table().groups.emplace(who.id, this).second) throw DeviceError("two groups have one id");
-  }
-  ~HostGroup() override {
-    const std::lock_guard lock(table().mutex);
-    table().groups.erase(handle_.id);
-  }
-
-  [[nodiscard]] const assay_group* handle() const noexcept override { return &handle_; }
-  void allow_exchange(bool allowed) override { may_exchange_ = allowed; }
-
-  Outcome control() override {
-    std::vector<std::uint64_t> all(static_cast<std::size_t>(handle_.world_size));
-    const auto word = [&](int rank) { return handle_.id * 1000003u + static_cast<std::uint64_t>(rank) + meetings_; };
-    const std::vector<std::uint64_t> expected = [&] {
-      std::vector<std::uint64_t> list;
-      for (int r = 0; r < handle_.world_size; ++r) list.push_back(word(r));
-      return list;
-    }();
-    const std::uint64_t mine = expected[static_cast<std::size_t>(rank_)];
-    if (const Outcome o = gather_bytes(Kind::control, &mine, all.data(), sizeof mine); !o.ok()) return o;
-    if (all != expected) return {StepCode::infrastructure, "the group's control collective came back wrong"};
-    return {};
-  }
-
-  Outcome take_failure() override {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(failure_, {});
-  }
+  HostGroup(const Membership& who, int segment, BlackBox& box) : SegmentGroup(who, segment, box, table()) {}
 
  private:
-  static HostGroup* find(const assay_group* handle) {
-    if (!handle) return nullptr;
-    const std::lock_guard lock(table().mutex);
-    const auto at = table().groups.find(handle->id);
-    return at == table().groups.end() ? nullptr : at->second;
-  }
-
-  // What runs inside these is ours, and waits for peers: the black box says so.
-  template <class Body>
-  void as_waiting(Body&& body) {
-    const std::uint32_t before = box_.phase;
-    box_.phase = static_cast<std::uint32_t>(Phase::peers);
-    body();
-    box_.phase = before;
-  }
-
-  void note(const Outcome& outcome) {
-    const std::lock_guard lock(mutex_);
-    if (failure_.ok()) failure_ = outcome;
-  }
-
-  // One meeting, after which `read` sees the mailboxes of all.
-  template <class Read>
-  Outcome meet(const Announcement& said, Read&& read) {
-    const std::uint64_t now = meetings_++;
-    segment_.announcement(now, rank_) = said;
-    if (!segment_.meet()) return {StepCode::peer_gone, "a peer is gone"};
-    for (int r = 0; r < handle_.world_size; ++r) {
-      const Announcement other = segment_.announcement(now, r);
-      if (other == said) continue;
-      const auto told = [](const Announcement& a) {
-        return std::string(name_of(a.kind)) + " of " + std::to_string(a.count);
-      };
-      return {StepCode::launch_invalid, "ranks called different collectives: rank " + std::to_string(rank_) + " " +
-                                            told(said) + ", rank " + std::to_string(r) + " " + told(other)};
-    }
-    read(now);
-    return {};
-  }
-
-  Outcome gather_bytes(Kind kind, const void* mine, void* all, std::size_t bytes) {
-    const auto* from = static_cast<const std::byte*>(mine);
-    auto* to = static_cast<std::byte*>(all);
-    std::size_t done = 0;
-    do {
-      const std::size_t part = std::min<std::size_t>(bytes - done, kMailboxBytes);
-      if (part) std::memcpy(segment_.mailbox(meetings_, rank_), from + done, part);
-      const Outcome o = meet({static_cast<std::uint32_t>(kind), 0, bytes}, [&](std::uint64_t now) {
-        for (int r = 0; part && r < handle_.world_size; ++r)
-          std::memcpy(to + static_cast<std::size_t>(r) * bytes + done, segment_.mailbox(now, r), part);
-      });
-      if (!o.ok()) return o;
-      done += part;
-    } while (done < bytes);
-    return {};
+  static const assay_group_api& table() {
+    static const assay_group_api api = {sizeof(assay_group_api), &HostGroup::exchange, &HostGroup::symmetric,
+                                        &HostGroup::all_reduce_sum, &HostGroup::all_gather};
+    return api;
   }
 
   // Chunk by chunk: read mine, meet, hand every rank's chunk to `use`.
@@ -219,10 +108,10 @@ class HostGroup final : public Group {
     const Announcement said{static_cast<std::uint32_t>(kind),
                             static_cast<std::uint32_t>(in.dtype.code) << 16 | in.dtype.bits,
                             static_cast<std::uint64_t>(in.count)};
-    std::vector<const std::byte*> parts(static_cast<std::size_t>(handle_.world_size));
+    std::vector<const std::byte*> parts(static_cast<std::size_t>(world()));
     for (std::int64_t done = 0; done < in.count; done += most) {
       const std::int64_t n = std::min(most, in.count - done);
-      in.read(done, n, segment_.mailbox(meetings_, rank_));
+      in.read(done, n, segment_.mailbox(meetings_, rank()));
       const Outcome o = meet(said, [&](std::uint64_t now) {
         for (std::size_t r = 0; r < parts.size(); ++r) parts[r] = segment_.mailbox(now, static_cast<int>(r));
         use(done, n, parts);
@@ -247,44 +136,31 @@ class HostGroup final : public Group {
   }
 
   template <class Work>
-  static assay_status guarded(const assay_group* handle, Work&& work) noexcept {
-    HostGroup* group = find(handle);
-    if (!group) return ASSAY_ERROR;
-    try {
-      return work(*group) ? ASSAY_OK : ASSAY_ERROR;
-    } catch (const std::exception&) {
-      return ASSAY_ERROR;
-    }
-  }
-
-  static assay_status exchange(const assay_group* handle, const void* mine, void* all, std::size_t bytes) {
-    return guarded(handle, [&](HostGroup& g) {
-      if (!g.may_exchange_ || (bytes && (!mine || !all))) return false;
-      Outcome o;
-      g.as_waiting([&] { o = g.gather_bytes(Kind::exchange, mine, all, bytes); });
-      if (!o.ok()) g.note(o);
-      return o.ok();
+  static assay_status on_host(const assay_group* handle, Work&& work) noexcept {
+    return guarded(handle, [&](SegmentGroup& g) {
+      auto* host = dynamic_cast<HostGroup*>(&g);
+      return host && work(*host);
     });
   }
 
   static assay_status symmetric(const assay_group* handle, std::size_t bytes, void** peers) {
-    return guarded(handle, [&](HostGroup& g) {
+    return on_host(handle, [&](HostGroup& g) {
       const std::uint64_t span = (bytes + kSymmetricAlignment - 1) / kSymmetricAlignment * kSymmetricAlignment;
-      if (!g.may_exchange_ || !peers || span < bytes || span > kSymmetricBytes - g.symmetric_used_) return false;
+      if (!g.may_exchange() || !peers || span < bytes || span > kSymmetricBytes - g.symmetric_used_) return false;
       Outcome o;
-      g.as_waiting([&] { o = g.meet({static_cast<std::uint32_t>(Kind::symmetric), 0, bytes}, [](std::uint64_t) {}); });
+      g.as_waiting([&] { o = g.meet({static_cast<std::uint32_t>(Kind::symmetric), 0, bytes}); });
       if (!o.ok()) {
         g.note(o);
         return false;
       }
-      for (int r = 0; r < g.handle_.world_size; ++r) peers[r] = g.segment_.symmetric(r) + g.symmetric_used_;
+      for (int r = 0; r < g.world(); ++r) peers[r] = g.segment_.symmetric(r) + g.symmetric_used_;
       g.symmetric_used_ += span;
       return true;
     });
   }
 
   static assay_status all_reduce_sum(const assay_group* handle, assay_host_stream* stream, assay_in in, assay_out out) {
-    return guarded(handle, [&](HostGroup& g) {
+    return on_host(handle, [&](HostGroup& g) {
       if (!in || !out) return false;
       const Cells from = cells_of(*in), to = cells_of(*out);
       const bool float_cells =
@@ -295,23 +171,15 @@ class HostGroup final : public Group {
   }
 
   static assay_status all_gather(const assay_group* handle, assay_host_stream* stream, assay_in in, assay_out out) {
-    return guarded(handle, [&](HostGroup& g) {
+    return on_host(handle, [&](HostGroup& g) {
       if (!in || !out) return false;
       const Cells from = cells_of(*in), to = cells_of(*out);
-      if (from.size == 0 || !same(from.dtype, to.dtype) || to.count != from.count * g.handle_.world_size) return false;
+      if (from.size == 0 || !same(from.dtype, to.dtype) || to.count != from.count * g.world()) return false;
       return submit_trusted(stream, [&g, from, to] { g.as_waiting([&] { g.gather(from, to); }); }).ok();
     });
   }
 
-  Segment segment_;
-  const int rank_;
-  BlackBox& box_;
-  assay_group handle_{};
-  std::uint64_t meetings_ = 0;  // so far; the candidate thread's only
   std::uint64_t symmetric_used_ = 0;
-  bool may_exchange_ = false;
-  std::mutex mutex_;
-  Outcome failure_;
 };
 
 }  // namespace

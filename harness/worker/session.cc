@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -55,12 +56,15 @@ class Shared {
 };
 
 // Ranks and sizes in the ambient environment are lies, so that a candidate that believes them is found out.
-std::vector<std::string> worker_environment() {
-  std::vector<std::string> env;
+std::vector<std::string> worker_environment(const std::vector<std::string>& given) {
+  std::vector<std::string> env = given;
+  const auto is_given = [&](const std::string& name) {
+    return std::any_of(given.begin(), given.end(), [&](const std::string& e) { return e.rfind(name + "=", 0) == 0; });
+  };
   for (const char* name : {"PATH", "LD_LIBRARY_PATH", "HOME", "TMPDIR", "CUDA_VISIBLE_DEVICES", "CUDA_MPS_PIPE_DIRECTORY",
-                           "NCCL_HOSTID", "NCCL_SOCKET_IFNAME", "NCCL_IB_DISABLE", "NCCL_NVLS_ENABLE", "ASAN_OPTIONS",
+                           "NCCL_HOSTID", "NCCL_SOCKET_IFNAME", "NCCL_IB_DISABLE", "NCCL_NVLS_ENABLE", "NCCL_DEBUG", "ASAN_OPTIONS",
                            "UBSAN_OPTIONS", "CUDA_CACHE_PATH"})
-    if (const char* value = std::getenv(name)) env.push_back(std::string(name) + "=" + value);
+    if (const char* value = is_given(name) ? nullptr : std::getenv(name)) env.push_back(std::string(name) + "=" + value);
   for (const char* lie : {"RANK=5", "LOCAL_RANK=3", "WORLD_SIZE=7", "LOCAL_WORLD_SIZE=5", "OMPI_COMM_WORLD_RANK=6",
                           "OMPI_COMM_WORLD_SIZE=9", "SLURM_PROCID=4", "SLURM_NTASKS=11", "PMI_RANK=2", "PMI_SIZE=13",
                           "MASTER_ADDR=192.0.2.1", "MASTER_PORT=1", "TP_SIZE=3"})
@@ -100,6 +104,7 @@ struct WorkerSession::State {
   Answer answer;        // the last one
   std::string refusal;  // its sentence, where it was refused
   std::string description, device;
+  NcclFacts nccl;
   std::string ring;
 
   void start();
@@ -157,7 +162,7 @@ void WorkerSession::State::start() {
     std::vector<std::string> words = {config.worker, "--control", std::to_string(kControl), "--black-box",
                                       std::to_string(kBox), "--program", std::to_string(kProgram), "--data-limit",
                                       std::to_string(config.device == DeviceType::host ? config.data_limit : 0)};
-    std::vector<std::string> env = worker_environment();
+    std::vector<std::string> env = worker_environment(config.environment);
     std::vector<char*> argv, envp;
     for (std::string& w : words) argv.push_back(w.data());
     for (std::string& e : env) envp.push_back(e.data());
@@ -345,32 +350,44 @@ std::optional<Fault> WorkerSession::open_device() {
 std::optional<Fault> WorkerSession::load() {
   if (auto fault = state_->command(Frame::load, json{{"path", state_->config.library}}, {}, kLoadMs)) return fault;
   if (state_->answer.failed) throw LibraryRefused(state_->answer.word("code"), state_->refusal);
-  state_->description = std::move(state_->answer.text);
+  json& said = state_->answer.body;
+  if (const auto nccl = said.find("nccl"); nccl != said.end()) {
+    const auto word = [&](const char* name) {
+      const auto at = nccl->find(name);
+      return nccl->is_object() && at != nccl->end() && at->is_string() ? at->get<std::string>() : std::string();
+    };
+    state_->nccl = {word("path"), word("version")};
+    said.erase("nccl");
+  }
+  state_->description = said.dump();
   return std::nullopt;
 }
 
 std::optional<Fault> WorkerSession::map(std::uint32_t arena, const Arena& memory, Access access, Use use) {
   json request{{"arena", arena}, {"span", memory.plan().span}, {"writable", access == Access::read_write},
-               {"shelf", use == Use::shelf}};
+               {"shelf", use == Use::shelf}, {"hosted", use == Use::hosted}};
   request["chunks"] = json::array();
   for (const Chunk& c : memory.plan().chunks) request["chunks"].push_back({c.offset, c.bytes});
-  if (auto fault = state_->command(Frame::map, request, memory.descriptors(), kMapMs)) return fault;
+  if (auto fault = state_->command(Frame::map, request, use == Use::hosted ? std::vector<int>() : memory.descriptors(),
+                                   kMapMs))
+    return fault;
   if (state_->answer.failed) throw DeviceError(state_->refusal);
   return std::nullopt;
 }
 
-Fault refused_init(const std::string& text) {
+Fault WorkerSession::refused_init() const {
+  const bool machine = state_->answer.word("code") == "device";
   Fault f;
-  f.verdict = Verdict::fail;
-  f.reason = Reason::entry_failed;
+  f.verdict = machine ? Verdict::no_decision : Verdict::fail;
+  f.reason = machine ? Reason::harness : Reason::entry_failed;
   f.phase = Phase::init;
-  f.text = text;
+  f.text = state_->refusal;
   return f;
 }
 
 std::optional<Fault> WorkerSession::init(std::uint32_t variant, std::uint32_t group) {
   if (auto fault = state_->command(Frame::init, json{{"variant", variant}, {"group", group}}, {}, kInitMs)) return fault;
-  if (state_->answer.failed) return refused_init(state_->refusal);
+  if (state_->answer.failed) return refused_init();
   return std::nullopt;
 }
 
@@ -396,8 +413,9 @@ std::optional<Fault> WorkerSession::left_behind() {
   return std::nullopt;
 }
 
-void WorkerSession::ask_join(std::uint32_t group, std::uint64_t id, int rank, int world, int segment) {
-  state_->ask(Frame::join, json{{"group", group}, {"id", id}, {"rank", rank}, {"world", world}}, {segment});
+void WorkerSession::ask_join(std::uint32_t group, std::uint64_t id, int rank, int world, std::vector<int> descriptors) {
+  state_->ask(Frame::join, json{{"group", group}, {"id", id}, {"rank", rank}, {"world", world}},
+              std::move(descriptors));
 }
 void WorkerSession::ask_init(std::uint32_t variant, std::uint32_t group) {
   state_->ask(Frame::init, json{{"variant", variant}, {"group", group}}, {});
@@ -416,6 +434,7 @@ Fault WorkerSession::bury(bool ended) { return state_->bury(!ended); }
 
 Program& WorkerSession::program() noexcept { return *state_->program; }
 const std::string& WorkerSession::description() const noexcept { return state_->description; }
+const NcclFacts& WorkerSession::nccl() const noexcept { return state_->nccl; }
 const std::string& WorkerSession::device_description() const noexcept { return state_->device; }
 bool WorkerSession::alive() const noexcept { return state_->alive; }
 std::string WorkerSession::output() const {

@@ -25,6 +25,7 @@ struct WorkerConfig {
   int ordinal = 0;
   std::uint64_t data_limit = 0;        // bytes, host workers only; 0: none
   bool in_process = false;             // for debuggers; never evidence
+  std::vector<std::string> environment;  // NAME=value, over what the worker inherits
 };
 
 // What host workers get, where nothing asks for less: 2 GiB; none in asan builds, whose shadow memory it would refuse.
@@ -46,7 +47,10 @@ class LibraryRefused : public std::runtime_error {
   std::string code_;
 };
 
-[[nodiscard]] Fault refused_init(const std::string& text);
+// The NCCL that a library brought with it; empty where it brought none.
+struct NcclFacts {
+  std::string path, version;
+};
 
 class WorkerSession {
  public:
@@ -59,21 +63,24 @@ class WorkerSession {
   // LibraryRefused where the library cannot be used.
   [[nodiscard]] std::optional<Fault> open_device();
   [[nodiscard]] std::optional<Fault> load();
-  // A shelf is host memory for trusted copies, on any device; candidates are never shown it.
-  enum class Use : std::uint8_t { lent, shelf };
+  // A shelf is host memory for trusted copies, on any device; candidates are never shown it. A hosted arena is the
+  // worker's own memory: of the judge's, only the plan is used.
+  enum class Use : std::uint8_t { lent, shelf, hosted };
   [[nodiscard]] std::optional<Fault> map(std::uint32_t arena, const Arena&, Access, Use use = Use::lent);
-  // group 0: none. A refused init is a Fault, entry_failed.
+  // group 0: none. A refused init is a Fault: entry_failed, or nobody's where the machine was what failed.
   [[nodiscard]] std::optional<Fault> init(std::uint32_t variant, std::uint32_t group = 0);
   [[nodiscard]] std::optional<Fault> run(int deadline_ms);         // the program in program()
 
   // ---- for workers that act at once (harness/rank): ask, wait on the descriptors, hear ----
-  void ask_join(std::uint32_t group, std::uint64_t id, int rank, int world, int segment);
+  // What the member's group is made of: its segment, and on a GPU its sockets.
+  void ask_join(std::uint32_t group, std::uint64_t id, int rank, int world, std::vector<int> descriptors);
   void ask_init(std::uint32_t variant, std::uint32_t group);
   void ask_run();
   enum class Heard : std::uint8_t { nothing, answer, ended };
   void descriptors(std::vector<pollfd>&) const;                    // appends three
   [[nodiscard]] Heard hear();                                      // never waits
   [[nodiscard]] const std::string& refusal() const noexcept;       // of the last answer; empty: it was obeyed
+  [[nodiscard]] Fault refused_init() const;                        // the last answer was a refusal of init
   [[nodiscard]] BoxReading box() const noexcept;
   // Ends it, where it lives, and blames by its black box. `ended`: hear() said so; else the deadline has passed.
   Fault bury(bool ended);
@@ -81,6 +88,7 @@ class WorkerSession {
 
   [[nodiscard]] Program& program() noexcept;
   [[nodiscard]] const std::string& description() const noexcept;   // JSON of LibraryDescription, after load
+  [[nodiscard]] const NcclFacts& nccl() const noexcept;            // after load
   [[nodiscard]] const std::string& device_description() const noexcept;
   [[nodiscard]] bool alive() const noexcept;
   [[nodiscard]] std::string output() const;                        // last 64 KiB of the worker's stdout and stderr

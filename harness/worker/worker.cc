@@ -29,6 +29,7 @@
 #include "harness/worker/executor.hpp"
 #include "harness/worker/group.hpp"
 #include "harness/worker/library.hpp"
+#include "harness/worker/nccl.hpp"
 #include "harness/worker/protocol.hpp"
 
 namespace assay {
@@ -145,6 +146,10 @@ class Worker {
       reply.kind = Frame::failed;
       reply.payload = json{{"code", failure.code()}, {"text", failure.what()}}.dump(
           -1, ' ', false, json::error_handler_t::replace);
+    } catch (const DeviceError& error) {
+      reply.kind = Frame::failed;
+      reply.payload =
+          json{{"code", "device"}, {"text", error.what()}}.dump(-1, ' ', false, json::error_handler_t::replace);
     } catch (const std::exception& error) {
       reply.kind = Frame::failed;
       reply.payload =
@@ -215,8 +220,15 @@ class Worker {
       if (const Outcome o = device_->share_host(arena.trusted->base(), plan.span); !o.ok())
         throw std::runtime_error(o.text);
     } else {
-      arena.candidate = memory_->map(plan, descriptors, writable ? Access::read_write : Access::read_only);
-      arena.trusted = memory_->map(plan, descriptors, Access::read_write);
+      const Access access = writable ? Access::read_write : Access::read_only;
+      if (request.at("hosted")) {
+        HostedArena hosted = memory_->host(plan, access);
+        arena.candidate = std::move(hosted.candidate);
+        arena.trusted = std::move(hosted.trusted);
+      } else {
+        arena.candidate = memory_->map(plan, descriptors, access);
+        arena.trusted = memory_->map(plan, descriptors, Access::read_write);
+      }
       if (options_.own_process) note_arena(id, arena.candidate->base(), plan.span);
     }
     arenas_[id] = std::move(arena);
@@ -232,11 +244,19 @@ class Worker {
 
   // The control collective answers before the candidate may call anything: a red one is no candidate's.
   json join(const json& request, const std::vector<int>& descriptors) {
-    if (!device_ || device_->type() != DeviceType::host) throw std::runtime_error("this device has no groups");
-    if (descriptors.size() != 1) throw std::runtime_error("a group of host ranks needs its shared memory");
+    if (!device_) throw std::runtime_error("no device is open");
+    if (descriptors.empty()) throw std::runtime_error("a group needs its shared memory");
     const Membership who{request.at("id"), request.at("rank"), request.at("world")};
-    auto group = make_host_group(who, descriptors.front(), box_);
-    if (const Outcome control = group->control(); !control.ok()) throw std::runtime_error(control.text);
+    std::unique_ptr<Group> group;
+    if (device_->type() == DeviceType::host) {
+      group = make_host_group(who, descriptors.front(), box_);
+    } else {
+      std::unique_ptr<Communicator> communicator;
+      if (const auto nccl = loaded_nccl()) communicator = make_communicator(nccl->api, memory_->ordinal());
+      group = make_device_group(who, descriptors.front(), {descriptors.begin() + 1, descriptors.end()}, box_,
+                                make_cuda_memory(memory_->ordinal()), std::move(communicator));
+    }
+    if (const Outcome control = group->control(); !control.ok()) throw DeviceError(control.text);
     groups_[request.at("group")] = std::move(group);
     return json::object();
   }
@@ -246,7 +266,9 @@ class Worker {
     library_ = open_library(request.at("path").get<std::string>());
     const LibraryDescription description = describe(library_);
     box_.phase = static_cast<std::uint32_t>(Phase::trusted);
-    return describe_json(description);
+    json said = describe_json(description);
+    if (const auto nccl = loaded_nccl()) said["nccl"] = {{"path", nccl->path}, {"version", nccl->version}};
+    return said;
   }
 
   Executor& need_executor() {

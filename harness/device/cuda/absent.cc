@@ -9,6 +9,7 @@ constexpr const char* kAbsent =
     "CUDA: this build of assay has no CUDA support; build it where cuda.h 12.4 or later is found";
 }
 
+int count_cuda_devices() { throw DeviceError(kAbsent); }
 std::unique_ptr<Device> make_cuda_device(int) { throw DeviceError(kAbsent); }
 std::unique_ptr<MemoryDomain> make_cuda_memory(int) { throw DeviceError(kAbsent); }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/device/cuda/driver.hpp"
+#include "harness/device/cuda/host_node.hpp"
 
 namespace assay {
 namespace {
@@ -393,7 +394,12 @@ class CudaDevice final : public Device {
       inventory.kernels += type == CU_GRAPH_NODE_TYPE_KERNEL ? 1 : 0;
       inventory.copies += type == CU_GRAPH_NODE_TYPE_MEMCPY || type == CU_GRAPH_NODE_TYPE_MEMSET ? 1 : 0;
       inventory.allocations += type == CU_GRAPH_NODE_TYPE_MEM_ALLOC ? 1 : 0;
-      inventory.host_callbacks += type == CU_GRAPH_NODE_TYPE_HOST ? 1 : 0;
+      if (type == CU_GRAPH_NODE_TYPE_HOST) {
+        CUDA_HOST_NODE_PARAMS callback{};
+        if (Outcome o = outcome("cuGraphHostNodeGetParams", api_.cuGraphHostNodeGetParams(node, &callback)); !o.ok())
+          return o;
+        inventory.host_callbacks += cuda::is_nccl_code(reinterpret_cast<const void*>(callback.fn)) ? 0 : 1;
+      }
     }
     return {};
   }
@@ -462,6 +468,13 @@ class CudaDevice final : public Device {
 
 std::unique_ptr<Device> make_cuda_device(const cuda::DriverApi& api, int ordinal) {
   return std::make_unique<CudaDevice>(api, ordinal);
+}
+int count_cuda_devices() {
+  const cuda::DriverApi& api = cuda::driver();
+  cuda::require(api, "cuInit", api.cuInit(0));
+  int count = 0;
+  cuda::require(api, "cuDeviceGetCount", api.cuDeviceGetCount(&count));
+  return count;
 }
 std::unique_ptr<Device> make_cuda_device(int ordinal) { return make_cuda_device(cuda::driver(), ordinal); }
 

@@ -25,6 +25,7 @@ struct DriverApi;
 inline constexpr std::uint32_t kCudaBlockingStream = 7;
 
 [[nodiscard]] std::unique_ptr<Device> make_cuda_device(int ordinal);
+[[nodiscard]] int count_cuda_devices();  // visible ones. Throws DeviceError
 
 // Builds with the toolkit only. The table outlives what is made from it.
 [[nodiscard]] std::unique_ptr<Device> make_cuda_device(const cuda::DriverApi& api, int ordinal);

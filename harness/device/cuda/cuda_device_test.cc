@@ -1,9 +1,11 @@
 #include "harness/device/cuda/cuda_device.hpp"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -197,6 +199,21 @@ TEST_F(CudaDeviceTest, HostCallbackInAChildGraphIsFound) {
   EXPECT_EQ(capture().code, StepCode::capture_host_node);
   EXPECT_EQ(inventory.host_callbacks, 1u);
   EXPECT_EQ(device->launch(0, 0).code, StepCode::launch_invalid) << "a refused graph is never replayed";
+}
+
+TEST_F(CudaDeviceTest, ACallbackOfTheLoadedNcclIsItsTransportAndNotTheCandidates) {
+  fake.nodes = {CU_GRAPH_NODE_TYPE_KERNEL, CU_GRAPH_NODE_TYPE_HOST};
+  fake.host_function = [](void*) {};
+  EXPECT_EQ(capture().code, StepCode::capture_host_node) << "a function of this program";
+  void* const nccl = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (nccl == nullptr) GTEST_SKIP() << "there is no libnccl.so.2: " << dlerror();
+  EXPECT_EQ(capture().code, StepCode::capture_host_node) << "still this program's";
+  fake.host_function = reinterpret_cast<CUhostFn>(dlsym(nccl, "ncclGetVersion"));
+  EXPECT_TRUE(capture().ok());
+  EXPECT_EQ(inventory.host_callbacks, 0u);
+  EXPECT_EQ(inventory.nodes, 2u);
+  fake.host_function = reinterpret_cast<CUhostFn>(&std::free);
+  EXPECT_EQ(capture().code, StepCode::capture_host_node) << "another library's";
 }
 
 TEST_F(CudaDeviceTest, GraphOfEmptyNodesIsEmpty) {

@@ -150,21 +150,34 @@ class CudaMemory final : public MemoryDomain {
   std::unique_ptr<Arena> create(const ArenaPlan& plan) override {
     enter();
     check_plan(plan, granularity_);
-    const CUmemAllocationProp properties = allocation_on(context_->device());
     auto arena = std::make_unique<CudaArena>(context_, plan);
     for (const Chunk& chunk : plan.chunks) {
-      CUmemGenericAllocationHandle raw{};
-      require("cuMemCreate", api_.cuMemCreate(&raw, chunk.bytes, &properties, 0));
-      const Handle handle(api_, raw);
+      const Handle handle = allocate(chunk.bytes);
       int descriptor = -1;
       require("cuMemExportToShareableHandle",
-              api_.cuMemExportToShareableHandle(&descriptor, raw, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+              api_.cuMemExportToShareableHandle(&descriptor, handle.get(), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
       arena->own(descriptor);
       arena->span().map(handle, chunk, Access::read_write);
-      require("cuMemsetD8Async", api_.cuMemsetD8Async(arena->span().base() + chunk.offset, 0, chunk.bytes, stream_));
+      clear(arena->span(), chunk);
     }
     require("cuStreamSynchronize", api_.cuStreamSynchronize(stream_));
     return arena;
+  }
+
+  // Both views are of the handle that made the memory: one that was imported could not be exported by who registers it.
+  HostedArena host(const ArenaPlan& plan, Access access) override {
+    enter();
+    check_plan(plan, granularity_);
+    auto candidate = std::make_unique<CudaView>(context_, plan.span);
+    auto trusted = std::make_unique<CudaView>(context_, plan.span);
+    for (const Chunk& chunk : plan.chunks) {
+      const Handle handle = allocate(chunk.bytes);
+      trusted->span().map(handle, chunk, Access::read_write);
+      candidate->span().map(handle, chunk, access);
+      clear(trusted->span(), chunk);
+    }
+    require("cuStreamSynchronize", api_.cuStreamSynchronize(stream_));
+    return {std::move(candidate), std::move(trusted)};
   }
 
   std::unique_ptr<ArenaMapping> map(const ArenaPlan& plan, const std::vector<int>& descriptors,
@@ -223,6 +236,16 @@ class CudaMemory final : public MemoryDomain {
  private:
   void require(const char* call, CUresult result) const { cuda::require(api_, call, result); }
   void enter() const { require("cuCtxSetCurrent", context_->make_current()); }
+
+  [[nodiscard]] Handle allocate(std::uint64_t bytes) const {
+    const CUmemAllocationProp properties = allocation_on(context_->device());
+    CUmemGenericAllocationHandle raw{};
+    require("cuMemCreate", api_.cuMemCreate(&raw, bytes, &properties, 0));
+    return Handle(api_, raw);
+  }
+  void clear(const Span& span, const Chunk& chunk) const {
+    require("cuMemsetD8Async", api_.cuMemsetD8Async(span.base() + chunk.offset, 0, chunk.bytes, stream_));
+  }
 
   // A copy of one piece uses the first half only, whatever its size.
   std::byte* half(std::size_t piece) const noexcept { return staging_ + (piece % 2) * kPieceBytes; }

@@ -46,6 +46,15 @@ TEST_F(CudaMemoryTest, ViewsAreGrantedTheAccessAskedForAndNoMore) {
   EXPECT_EQ(fake.count("cuMemSetAccess read-write"), 2u);
 }
 
+TEST_F(CudaMemoryTest, HostedMemoryIsTwoViewsOfOneExportableHandleAChunk) {
+  const auto hosted = memory->host(kHoles, Access::read_only);
+  EXPECT_TRUE(fake.in_order({"cuMemCreate 2097152", "cuMemSetAccess read-write", "cuMemSetAccess read",
+                             "cuMemsetD8Async 0*2097152", "cuMemCreate 4194304", "cuStreamSynchronize"}));
+  EXPECT_EQ(fake.count("cuMemMap"), 4u);
+  EXPECT_EQ(fake.count("cuMemImportFromShareableHandle"), 0u) << "an imported handle cannot be exported again";
+  EXPECT_NE(hosted.candidate->base(), hosted.trusted->base());
+}
+
 TEST_F(CudaMemoryTest, DescriptorsAreClosedWithTheArena) {
   auto arena = memory->create(kHoles);
   const std::vector<int> descriptors = arena->descriptors();
@@ -68,6 +77,12 @@ TEST_F(CudaMemoryTest, FailureHalfWayUnmapsWhatWasMapped) {
        {"cuMemAddressReserve", "cuMemCreate", "cuMemExportToShareableHandle", "cuMemMap", "cuMemSetAccess"}) {
     fake.fail(function, CUDA_ERROR_OUT_OF_MEMORY, std::string(function) == "cuMemAddressReserve" ? 1 : 2);
     EXPECT_THROW((void)memory->create(kHoles), DeviceError) << function;
+    EXPECT_EQ(fake.live.size(), idle) << function;
+    fake.fail(function, CUDA_SUCCESS);
+  }
+  for (const char* function : {"cuMemCreate", "cuMemMap", "cuMemSetAccess"}) {
+    fake.fail(function, CUDA_ERROR_OUT_OF_MEMORY, 2);
+    EXPECT_THROW((void)memory->host(kHoles, Access::read_only), DeviceError) << function;
     EXPECT_EQ(fake.live.size(), idle) << function;
     fake.fail(function, CUDA_SUCCESS);
   }

@@ -63,6 +63,7 @@ class FakeDriver {
 
   std::vector<std::string> log;
   std::vector<CUgraphNodeType> nodes{CU_GRAPH_NODE_TYPE_KERNEL};  // of a captured graph
+  CUhostFn host_function = nullptr;                               // of each node of type HOST
   std::vector<CUgraphNodeType> child_nodes;                       // of the child of each node of type GRAPH
   std::set<std::uintptr_t> live;                                  // made and not yet ended
   std::vector<std::byte> store;                                   // the device memory from kStore on
@@ -202,6 +203,9 @@ class FakeDriver {
       const auto id = (std::uintptr_t)node;
       *type = id >= first_child_node ? current_->child_nodes[id - first_child_node] : current_->nodes[id - first_node];
       return CUDA_SUCCESS;
+    };
+    api_.cuGraphHostNodeGetParams = [](CUgraphNode, CUDA_HOST_NODE_PARAMS* p) {
+      return p->fn = current_->host_function, current_->called("cuGraphHostNodeGetParams");
     };
     api_.cuGraphChildGraphNodeGetGraph = [](CUgraphNode, CUgraph* g) {
       return *g = (CUgraph)child_graph, CUDA_SUCCESS;

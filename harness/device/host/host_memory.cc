@@ -157,6 +157,12 @@ class HostMemory final : public MemoryDomain {
     return std::make_unique<LentMapping>(plan, read_only, PROT_READ);
   }
 
+  [[nodiscard]] HostedArena host(const ArenaPlan& plan, Access access) override {
+    auto own = std::make_unique<HostArena>(plan);
+    auto view = map(plan, own->descriptors(), access);
+    return {std::move(view), std::move(own)};
+  }
+
   void upload(void* device, const void* host, std::size_t bytes) override { std::memcpy(device, host, bytes); }
   void download(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }
 };

@@ -49,6 +49,20 @@ class Arenas : public ::testing::Test {
   const ArenaPlan holes_{8 * page_, {{page_, 2 * page_}, {4 * page_, page_}}};
 };
 
+TEST_F(Arenas, HostedMemoryIsReadOnlyToTheCandidateAndWritableElsewhere) {
+  const HostedArena hosted = memory_->host(holes_, Access::read_only);
+  std::byte* const own = hosted.trusted->base() + holes_.chunks[1].offset;
+  std::byte* const candidates = hosted.candidate->base() + holes_.chunks[1].offset;
+  EXPECT_EQ(*candidates, std::byte{0});
+  *own = std::byte{7};
+  EXPECT_EQ(*candidates, std::byte{7});
+  EXPECT_TRUE(write_faults(candidates));
+  EXPECT_TRUE(read_faults(hosted.candidate->base())) << "a hole";
+  const HostedArena writable = memory_->host(holes_, Access::read_write);
+  writable.candidate->base()[page_] = std::byte{9};
+  EXPECT_EQ(writable.trusted->base()[page_], std::byte{9});
+}
+
 TEST_F(Arenas, ChunksAreZeroedAndOneDescriptorEach) {
   const auto arena = memory_->create(holes_);
   ASSERT_EQ(arena->descriptors().size(), 2u);

@@ -1,0 +1,18 @@
+#include "harness/rank/placing.hpp"
+
+namespace assay {
+
+std::vector<RankPlace> place_ranks(int world, int devices, int first, const std::string& set) {
+  const bool shared = world > 1 && devices - first < world;
+  std::vector<RankPlace> places;
+  for (int rank = 0; rank < world; ++rank) {
+    RankPlace place;
+    place.ordinal = shared ? first : first + rank;
+    place.environment = {"NCCL_NVLS_ENABLE=0", "NCCL_SOCKET_IFNAME=lo", "NCCL_IB_DISABLE=1"};
+    if (shared) place.environment.push_back("NCCL_HOSTID=" + set + "-" + std::to_string(rank));
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+}  // namespace assay
