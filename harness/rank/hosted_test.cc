@@ -165,6 +165,7 @@ std::string no_gpu() {
 }
 #ifndef ASSAY_NCCL_KERNELS
 #define ASSAY_NCCL_KERNELS ""
+#define ASSAY_PEER_KERNELS ""
 #define ASSAY_DEVICE_PEERS ""
 #endif
 
@@ -186,10 +187,10 @@ class HostedGpuRanks : public testing::Test {
   }
 };
 
-TEST_F(HostedGpuRanks, EveryRankGetsTheSumOverNcclEagerlyAndInAGraph) {
+void expect_sums_of(const std::string& library) {
   for (const int world : {1, 2, 4})
     for (const bool captured : {false, true}) {
-      HostedStage stage(ASSAY_NCCL_KERNELS, DeviceType::cuda, world);
+      HostedStage stage(library, DeviceType::cuda, world);
       const auto fault = stage.open();
       ASSERT_FALSE(fault) << fault->text << stage.set().output();
       for (int again = 0; again < 3; ++again) {
@@ -199,6 +200,8 @@ TEST_F(HostedGpuRanks, EveryRankGetsTheSumOverNcclEagerlyAndInAGraph) {
       }
     }
 }
+TEST_F(HostedGpuRanks, EveryRankGetsTheSumOverNcclEagerlyAndInAGraph) { expect_sums_of(ASSAY_NCCL_KERNELS); }
+TEST_F(HostedGpuRanks, EveryRankGetsTheSumOverPeerMemoryEagerlyAndInAGraph) { expect_sums_of(ASSAY_PEER_KERNELS); }
 
 TEST_F(HostedGpuRanks, ExchangeAndSymmetricGiveEveryRankWhatThePeersGave) {
   for (const int world : {1, 2, 4}) {

@@ -1,0 +1,192 @@
+// collective.ar_residual_rmsnorm and collective.moe_finalize_ar_rmsnorm: a sum over the group, then one kernel that adds
+// the residual and normalises.
+//
+// The first adds up x in its own type. The second finalises in fp32 (each token's rows, by map and scale, in the order of
+// its places) and adds up that, so that nothing is rounded before the residual. Both sums lie in the workspace.
+#include "comm.cuh"
+#include "entries.hpp"
+#include "unpack.cuh"
+
+namespace assay_nccl {
+namespace {
+
+using assay_cuda::BF16;
+using assay_cuda::F16;
+using assay_cuda::F32;
+using assay_cuda::kGroup;
+using assay_cuda::launch;
+using assay_cuda::preload;
+using assay_cuda::Rows;
+
+constexpr int kNormThreads = 256, kFinalizeThreads = 128, kWarp = 32;
+
+struct NormArgs {
+  const void* sum;  // contiguous
+  const void *residual, *weight;
+  Rows out_norm, out_residual;
+  float eps;
+};
+
+__device__ float sum_over_block(float sum) {
+  __shared__ float of_warps[kNormThreads / kWarp];
+  for (int lane = kWarp / 2; lane > 0; lane /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
+  if (threadIdx.x % kWarp == 0) of_warps[threadIdx.x / kWarp] = sum;
+  __syncthreads();
+  sum = 0.0f;
+  for (float warp : of_warps) sum += warp;
+  return sum;
+}
+
+// One row a block, read twice: the second time it lies in the cache. S is the sum's type, T the tensors'.
+template <class S, class T>
+__global__ void __launch_bounds__(kNormThreads) add_and_norm_kernel(const __grid_constant__ NormArgs args) {
+  using Cell = typename T::Cell;
+  const std::int64_t row = blockIdx.x, columns = args.out_norm.columns;
+  const auto* sum = static_cast<const typename S::Cell*>(args.sum) + row * columns;
+  const auto* residual = static_cast<const Cell*>(args.residual) + row * columns;
+  const auto* weight = static_cast<const Cell*>(args.weight);
+  auto* out_norm = reinterpret_cast<Cell*>(args.out_norm.data) + args.out_norm.start(row);
+  auto* out_residual = reinterpret_cast<Cell*>(args.out_residual.data) + args.out_residual.start(row);
+  float squares = 0.0f;
+  for (std::int64_t i = threadIdx.x; i < columns; i += kNormThreads) {
+    const float v = S::widen(sum[i]) + T::widen(residual[i]);
+    squares = fmaf(v, v, squares);
+    out_residual[i * args.out_residual.column_step] = T::narrow(v);
+  }
+  const float scale = 1.0f / sqrtf(sum_over_block(squares) / static_cast<float>(columns) + args.eps);
+  for (std::int64_t i = threadIdx.x; i < columns; i += kNormThreads) {
+    const float v = S::widen(sum[i]) + T::widen(residual[i]);
+    out_norm[i * args.out_norm.column_step] = T::narrow(v * scale * T::widen(weight[i]));
+  }
+}
+
+struct FinalizeArgs {
+  const void* rows;  // (T_exp*K, H)
+  const std::int32_t* map;
+  const float* scales;  // (T_exp, K)
+  std::int64_t map_step, hidden;
+  int places;
+  float* out;  // (T, H)
+};
+
+// One token a block of x, its columns by blocks of y.
+template <class T>
+__global__ void __launch_bounds__(kFinalizeThreads) finalize_kernel(const __grid_constant__ FinalizeArgs args) {
+  const std::int64_t token = blockIdx.x;
+  const auto* rows = static_cast<const typename T::Cell*>(args.rows);
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.y) * kFinalizeThreads;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.y) * kFinalizeThreads + threadIdx.x; i < args.hidden;
+       i += step) {
+    float sum = 0.0f;
+    for (int k = 0; k < args.places; ++k) {
+      const std::int64_t row = args.map[token + k * args.map_step];
+      sum = fmaf(args.scales[token * args.places + k], T::widen(rows[row * args.hidden + i]), sum);
+    }
+    args.out[token * args.hidden + i] = sum;
+  }
+}
+
+template <class S, class T>
+assay_status add_and_norm(const assay_call* call, const NormArgs& args) {
+  if (args.out_norm.rows == 0 || args.out_norm.columns == 0) return ASSAY_OK;
+  return launch(call, add_and_norm_kernel<S, T>, dim3(static_cast<unsigned>(args.out_norm.rows)), dim3(kNormThreads),
+                args);
+}
+
+bool norm_args(assay_in residual, assay_in weight, double eps, assay_out out_norm, assay_out out_residual,
+               NormArgs* args) {
+  args->residual = residual->data;
+  args->weight = weight->data;
+  args->eps = static_cast<float>(eps);
+  return assay_cuda::rows_of(*out_norm, &args->out_norm) && assay_cuda::rows_of(*out_residual, &args->out_residual);
+}
+
+template <class T>
+assay_status sum_and_norm(const assay_call* call, assay_in x, ncclDataType_t type, NormArgs args) {
+  const assay_status status = add_up(call, x->data, call->workspace, cells_of(*x), type);
+  if (status != ASSAY_OK) return status;
+  args.sum = call->workspace;
+  return add_and_norm<T, T>(call, args);
+}
+
+template <class T>
+assay_status finalize_sum_and_norm(const assay_call* call, const FinalizeArgs& finalize, std::int64_t tokens,
+                                   NormArgs args) {
+  if (tokens > 0 && finalize.hidden > 0) {
+    const std::int64_t wanted = (finalize.hidden + kFinalizeThreads - 1) / kFinalizeThreads;
+    const dim3 grid(static_cast<unsigned>(tokens), static_cast<unsigned>(wanted < 64 ? wanted : 64));
+    const assay_status status = launch(call, finalize_kernel<T>, grid, dim3(kFinalizeThreads), finalize);
+    if (status != ASSAY_OK) return status;
+  }
+  const assay_status status = add_up(call, finalize.out, finalize.out, tokens * finalize.hidden, ncclFloat32);
+  if (status != ASSAY_OK) return status;
+  args.sum = finalize.out;
+  return add_and_norm<F32, T>(call, args);
+}
+
+cudaError_t preload_all() {
+  for (auto kernel : {add_and_norm_kernel<F32, F32>, add_and_norm_kernel<F16, F16>, add_and_norm_kernel<BF16, BF16>,
+                      add_and_norm_kernel<F32, F16>, add_and_norm_kernel<F32, BF16>})
+    if (const cudaError_t error = preload(kernel); error != cudaSuccess) return error;
+  for (auto kernel : {finalize_kernel<F32>, finalize_kernel<F16>, finalize_kernel<BF16>})
+    if (const cudaError_t error = preload(kernel); error != cudaSuccess) return error;
+  return cudaSuccess;
+}
+
+}  // namespace
+
+assay_status ar_residual_rmsnorm_workspace(const assay_call* call, const DLTensor* const* tensors, std::uint32_t count,
+                                           std::size_t* bytes) {
+  if (count != 5) return fail(call, ASSAY_ERROR, "ar_residual_rmsnorm: five tensors are expected");
+  *bytes = static_cast<std::size_t>(cells_of(*tensors[0]) * cell_bytes(*tensors[0]));
+  return ASSAY_OK;
+}
+
+assay_status ar_residual_rmsnorm(const assay_call* call, assay_in x, assay_in residual, assay_in weight, double eps,
+                                 assay_out out_norm, assay_out out_residual) {
+  NormArgs args{};
+  if (!contiguous(*x) || !contiguous(*residual) || !norm_args(residual, weight, eps, out_norm, out_residual, &args))
+    return fail(call, ASSAY_UNSUPPORTED, "ar_residual_rmsnorm: inputs that are not contiguous");
+  if (is(x->dtype, kDLFloat, 32)) return sum_and_norm<F32>(call, x, ncclFloat32, args);
+  if (is(x->dtype, kDLFloat, 16)) return sum_and_norm<F16>(call, x, ncclFloat16, args);
+  if (is(x->dtype, kDLBfloat, 16)) return sum_and_norm<BF16>(call, x, ncclBfloat16, args);
+  return fail(call, ASSAY_UNSUPPORTED, "ar_residual_rmsnorm: not fp32, fp16 or bf16");
+}
+
+assay_status moe_finalize_ar_rmsnorm_workspace(const assay_call* call, const DLTensor* const* tensors,
+                                               std::uint32_t count, std::size_t* bytes) {
+  if (count != 7) return fail(call, ASSAY_ERROR, "moe_finalize_ar_rmsnorm: seven tensors are expected");
+  *bytes = static_cast<std::size_t>(cells_of(*tensors[3])) * sizeof(float);
+  return ASSAY_OK;
+}
+
+assay_status moe_finalize_ar_rmsnorm(const assay_call* call, assay_in gemm_out, assay_in row_map, assay_in scales,
+                                     assay_in residual, assay_in weight, double eps, assay_out out_norm,
+                                     assay_out out_residual) {
+  NormArgs args{};
+  if (!contiguous(*gemm_out) || !contiguous(*scales) || !contiguous(*residual) ||
+      !norm_args(residual, weight, eps, out_norm, out_residual, &args))
+    return fail(call, ASSAY_UNSUPPORTED, "moe_finalize_ar_rmsnorm: inputs that are not contiguous");
+  FinalizeArgs finalize{};
+  finalize.rows = gemm_out->data;
+  finalize.map = static_cast<const std::int32_t*>(row_map->data);
+  finalize.scales = static_cast<const float*>(scales->data);
+  finalize.map_step = scales->shape[0];
+  finalize.places = static_cast<int>(scales->shape[1]);
+  finalize.hidden = residual->shape[1];
+  finalize.out = static_cast<float*>(call->workspace);
+  const std::int64_t tokens = residual->shape[0];
+  if (is(gemm_out->dtype, kDLFloat, 32)) return finalize_sum_and_norm<F32>(call, finalize, tokens, args);
+  if (is(gemm_out->dtype, kDLFloat, 16)) return finalize_sum_and_norm<F16>(call, finalize, tokens, args);
+  if (is(gemm_out->dtype, kDLBfloat, 16)) return finalize_sum_and_norm<BF16>(call, finalize, tokens, args);
+  return fail(call, ASSAY_UNSUPPORTED, "moe_finalize_ar_rmsnorm: not fp32, fp16 or bf16");
+}
+
+assay_status init_residual_rmsnorm(const assay_call* call, void** state) {
+  *state = nullptr;
+  if (const cudaError_t error = preload_all(); error != cudaSuccess)
+    return fail(call, ASSAY_ERROR, cudaGetErrorString(error));
+  return get_ready(call);
+}
+
+}  // namespace assay_nccl
