@@ -21,7 +21,9 @@
 #include "conformance/progress.hpp"
 #include "conformance/report_folder.hpp"
 #include "conformance/shard.hpp"
+#include "harness/device/cuda/cuda_device.hpp"
 #include "harness/device/owned_fd.hpp"
+#include "harness/rank/placing.hpp"
 #include "harness/result/parts.hpp"
 #include "reports/failure_text.hpp"
 #include "reports/junit.hpp"
@@ -44,6 +46,17 @@ std::string now_utc() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
+}
+
+// The GPU, and which sets of ranks it is shared by: these show values, not link ordering or speed.
+std::string describe_gpu(const Options& options, const std::vector<Unit>& units) {
+  std::string text = make_cuda_memory(options.ordinal)->architecture();
+  std::set<int> sharing;
+  for (const Unit& u : units)
+    if (u.variant->device == DeviceType::cuda && ranks_share(u.ranks, count_cuda_devices(), options.ordinal))
+      sharing.insert(u.ranks);
+  for (const int ranks : sharing) text += (ranks == *sharing.begin() ? ", shared by sets of " : " and of ") + std::to_string(ranks);
+  return sharing.empty() ? text : text + " ranks (values only, no evidence of link ordering or speed)";
 }
 
 std::string command_of(const Options& o) {
@@ -247,7 +260,7 @@ int check_command(const Options& given) {
   for (const DeviceType d : devices) {
     try {
       run.devices.push_back(std::string(name_of(d)) + ": " +
-                            (d == DeviceType::cuda ? make_cuda_memory(options.ordinal)->architecture() : "host model"));
+                            (d == DeviceType::cuda ? describe_gpu(options, units) : "host model"));
     } catch (const DeviceError&) {
       run.devices.push_back(std::string(name_of(d)) + ": absent");
     }

@@ -2,8 +2,10 @@
 
 namespace assay {
 
+bool ranks_share(int world, int devices, int first) noexcept { return world > 1 && devices - first < world; }
+
 std::vector<RankPlace> place_ranks(int world, int devices, int first, const std::string& set) {
-  const bool shared = world > 1 && devices - first < world;
+  const bool shared = ranks_share(world, devices, first);
   std::vector<RankPlace> places;
   for (int rank = 0; rank < world; ++rank) {
     RankPlace place;

@@ -3,7 +3,7 @@
 // Promises: a GPU a rank where there are enough from the first on, else one for all: NCCL refuses two ranks of one host
 // on one GPU, so ranks that share are hosts of their own and meet over the loopback socket. NVLink multicast is off,
 // always: a program that uses it can put a machine's GPUs out of service for others.
-// Who calls it: rank_set.cc.
+// Who calls it: rank_set.cc; conformance/check.cc, which says in the evidence who shared.
 #pragma once
 
 #include <string>
@@ -16,6 +16,8 @@ struct RankPlace {
   std::vector<std::string> environment;  // NAME=value, over what a worker inherits
 };
 
+// Whether so many ranks share the first device.
+[[nodiscard]] bool ranks_share(int world, int devices, int first) noexcept;
 // `devices`: how many are visible; `first`: the ordinal that the user named; `set`: no other set's name on this
 // machine.
 [[nodiscard]] std::vector<RankPlace> place_ranks(int world, int devices, int first, const std::string& set);

@@ -34,18 +34,22 @@ inline assay_status add_up(const assay_call* call, const void* from, void* to, s
 }
 
 inline assay_status get_ready(const assay_call* call) {
-  constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+  constexpr std::size_t kMostBytes = std::size_t{8} << 20;
   if (call->group == nullptr || call->group->nccl == nullptr)
     return fail(call, ASSAY_ERROR, "the group has no NCCL communicator");
   void* buffer = nullptr;
   cudaError_t error = cudaMalloc(&buffer, kMostBytes);
   if (error == cudaSuccess) error = cudaMemsetAsync(buffer, 0, kMostBytes, call->cuda_stream);
   assay_status status = ASSAY_OK;
-  for (const ncclDataType_t type : {ncclFloat32, ncclFloat16, ncclBfloat16}) {
-    const std::int64_t cell = type == ncclFloat32 ? 4 : 2;
-    for (std::size_t bytes = 256; error == cudaSuccess && status == ASSAY_OK && bytes <= kMostBytes; bytes *= 4)
-      status = add_up(call, buffer, buffer, static_cast<std::int64_t>(bytes) / cell, type);
-  }
+  const auto once = [&](std::size_t bytes, ncclDataType_t type, std::size_t cell) {
+    if (error == cudaSuccess && status == ASSAY_OK)
+      status = add_up(call, buffer, buffer, static_cast<std::int64_t>(bytes / cell), type);
+  };
+  // Small, middling and large: what NCCL connects follows the size. Types differ in their kernels only.
+  for (const std::size_t bytes : {std::size_t{1} << 10, std::size_t{1} << 15, std::size_t{1} << 19, kMostBytes})
+    once(bytes, ncclFloat32, 4);
+  for (const ncclDataType_t type : {ncclFloat16, ncclBfloat16})
+    for (const std::size_t bytes : {std::size_t{1} << 10, std::size_t{1} << 19}) once(bytes, type, 2);
   const cudaError_t ended = cudaStreamSynchronize(call->cuda_stream);
   const cudaError_t freed = cudaFree(buffer);
   for (const cudaError_t e : {error, ended, freed})

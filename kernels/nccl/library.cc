@@ -23,25 +23,25 @@ constexpr assay_variant variant_of(const char* slot, const char* id, assay_entry
 constexpr assay_variant all_reduce = variant_of("collective.all_reduce", "nccl", {.all_reduce = assay_nccl::all_reduce},
                                                 assay_nccl::init_all_reduce, assay_nccl::all_reduce_workspace);
 
-constexpr assay_variant ar_residual_rmsnorm = variant_of(
-    "collective.ar_residual_rmsnorm", "nccl", {.ar_residual_rmsnorm = assay_nccl::ar_residual_rmsnorm},
-    assay_nccl::init_residual_rmsnorm, assay_nccl::ar_residual_rmsnorm_workspace);
+constexpr assay_variant ar_residual_rmsnorm =
+    variant_of("collective.ar_residual_rmsnorm", "nccl", {.ar_residual_rmsnorm = assay_nccl::ar_residual_rmsnorm},
+               assay_nccl::init_residual_rmsnorm, assay_nccl::ar_residual_rmsnorm_workspace);
 constexpr assay_variant moe_finalize_ar_rmsnorm = variant_of(
     "collective.moe_finalize_ar_rmsnorm", "nccl", {.moe_finalize_ar_rmsnorm = assay_nccl::moe_finalize_ar_rmsnorm},
     assay_nccl::init_residual_rmsnorm, assay_nccl::moe_finalize_ar_rmsnorm_workspace);
 
 // One code for three domains, as in kernels/cuda.
 constexpr assay_variant experts_of(const char* id, const char* capabilities) {
-  assay_variant v = variant_of("moe.fused_experts_reduce", id, {.fused_experts_reduce = assay_nccl::fused_experts_reduce},
-                               assay_nccl::init_fused_experts_reduce, assay_nccl::fused_experts_reduce_workspace);
+  assay_variant v =
+      variant_of("moe.fused_experts_reduce", id, {.fused_experts_reduce = assay_nccl::fused_experts_reduce},
+                 assay_nccl::init_fused_experts_reduce, assay_nccl::fused_experts_reduce_workspace);
   v.capabilities = capabilities;
   v.prepare = assay_cuda::prepare_fused_experts;
   v.release = assay_cuda::release_fused_experts;
   return v;
 }
 constexpr assay_variant grouped_experts = experts_of("nccl.grouped", nullptr);
-constexpr assay_variant m3_dense_experts =
-    experts_of("nccl.m3_dense", R"({"model": "MiniMax-M3", "quant": "dense"})");
+constexpr assay_variant m3_dense_experts = experts_of("nccl.m3_dense", R"({"model": "MiniMax-M3", "quant": "dense"})");
 constexpr assay_variant nvfp4_experts =
     experts_of("nccl.nvfp4", R"({"model": "MiniMax-M3", "quant": "nvfp4", "dtype": ["bfloat16", "float16"]})");
 

@@ -1,8 +1,8 @@
-// collective.ar_residual_rmsnorm and collective.moe_finalize_ar_rmsnorm: a sum over the group, then one kernel that adds
-// the residual and normalises.
+// collective.ar_residual_rmsnorm and collective.moe_finalize_ar_rmsnorm: a sum over the group, then one kernel that
+// adds the residual and normalises.
 //
-// The first adds up x in its own type. The second finalises in fp32 (each token's rows, by map and scale, in the order of
-// its places) and adds up that, so that nothing is rounded before the residual. Both sums lie in the workspace.
+// The first adds up x in its own type. The second finalises in fp32 (each token's rows, by map and scale, in the order
+// of its places) and adds up that, so that nothing is rounded before the residual. Both sums lie in the workspace.
 #include "comm.cuh"
 #include "entries.hpp"
 #include "unpack.cuh"

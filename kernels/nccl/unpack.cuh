@@ -1,5 +1,5 @@
-// unpack.cuh: tensors that are contiguous, and rows copied from contiguous memory to a tensor that is not.
-// Who uses it: all_reduce.cu, fused_experts_reduce.cu, whose sums NCCL leaves contiguous.
+// unpack.cuh: whether a tensor is contiguous, and the way from a sum, which NCCL leaves contiguous, to an output that
+// may lie at a pitch or be of a narrower type. Who uses it: all_reduce.cu, fused_experts_reduce.cu.
 #pragma once
 
 #include "kernels/cuda/rows.cuh"
@@ -20,32 +20,28 @@ inline bool contiguous(const DLTensor& t) {
 }
 
 struct UnpackArgs {
-  const void* from;
+  const void* from;  // contiguous
   assay_cuda::Rows to;
 };
 
-template <class Cell>
+// One row a block. S is the type of the sum, T the output's.
+template <class S, class T>
 __global__ void unpack_kernel(const __grid_constant__ UnpackArgs args) {
   const std::int64_t row = blockIdx.x;
-  const Cell* from = static_cast<const Cell*>(args.from) + row * args.to.columns;
-  Cell* to = reinterpret_cast<Cell*>(args.to.data) + args.to.start(row);
-  for (std::int64_t i = threadIdx.x; i < args.to.columns; i += blockDim.x) to[i * args.to.column_step] = from[i];
+  const auto* from = static_cast<const typename S::Cell*>(args.from) + row * args.to.columns;
+  auto* to = reinterpret_cast<typename T::Cell*>(args.to.data) + args.to.start(row);
+  for (std::int64_t i = threadIdx.x; i < args.to.columns; i += blockDim.x)
+    to[i * args.to.column_step] = T::narrow(S::widen(from[i]));
 }
 
-inline assay_status unpack(const assay_call* call, const void* from, const DLTensor& out) {
+template <class S, class T>
+assay_status unpack(const assay_call* call, const void* from, const DLTensor& out) {
   UnpackArgs args{};
   args.from = from;
   if (!assay_cuda::rows_of(out, &args.to))
     return assay_cuda::fail(call, ASSAY_UNSUPPORTED, "more than 16 leading dimensions that do not merge");
   if (args.to.rows == 0 || args.to.columns == 0) return ASSAY_OK;
-  const dim3 grid(static_cast<unsigned>(args.to.rows)), block(256);
-  return cell_bytes(out) == 4 ? assay_cuda::launch(call, unpack_kernel<std::uint32_t>, grid, block, args)
-                              : assay_cuda::launch(call, unpack_kernel<std::uint16_t>, grid, block, args);
-}
-
-inline cudaError_t preload_unpack() {
-  const cudaError_t error = assay_cuda::preload(unpack_kernel<std::uint32_t>);
-  return error != cudaSuccess ? error : assay_cuda::preload(unpack_kernel<std::uint16_t>);
+  return assay_cuda::launch(call, unpack_kernel<S, T>, dim3(static_cast<unsigned>(args.to.rows)), dim3(256), args);
 }
 
 }  // namespace assay_nccl
