@@ -32,6 +32,7 @@ struct ResidualNorm {
   __device__ void take(std::int64_t row, int columns, const Sums& sums) const {
     constexpr int kCells = kGroup<T>, kHeld = kHeldGroups<ResidualNorm>;
     float held[kHeld][kCells];
+    typename T::Cell weights[kHeld][kCells];  // on their way while the squares are added up
     float squares = 0.0f;
 #pragma unroll
     for (int i = 0; i < kHeld; ++i) {
@@ -47,6 +48,7 @@ struct ResidualNorm {
         cells[c] = T::narrow(held[i][c]);
       }
       out_residual.store<T>(row, first, columns, cells);
+      weight.load<T>(0, first, columns, weights[i]);
     }
     const float scale = 1.0f / sqrtf(sum_over_block(squares) / static_cast<float>(columns) + eps);
 #pragma unroll
@@ -54,9 +56,8 @@ struct ResidualNorm {
       const int first = static_cast<int>(threadIdx.x + i * blockDim.x) * kCells;
       if (first >= columns) continue;
       typename T::Cell cells[kCells];
-      weight.load<T>(0, first, columns, cells);
 #pragma unroll
-      for (int c = 0; c < kCells; ++c) cells[c] = T::narrow(held[i][c] * scale * T::widen(cells[c]));
+      for (int c = 0; c < kCells; ++c) cells[c] = T::narrow(held[i][c] * scale * T::widen(weights[i][c]));
       out_norm.store<T>(row, first, columns, cells);
     }
   }
