@@ -67,10 +67,9 @@ class Rounds {
     require(cudaMemset(findings_, 0, sizeof(Findings)), "cudaMemset");
   }
 
-  // Two graphs and a burst have their own buffers each.
+  // Two graphs and a burst have their own buffers each. Returns the calls of all rounds so far.
   std::uint64_t round() {
     const Burst graphs[] = {captured(0), captured(kMostCalls)};
-    std::uint64_t calls = 0;
     CallBuffers* last = nullptr;
     std::uint64_t last_salt = 0;
     for (int i = 0; i < kStepsOfRound; ++i) {
@@ -78,14 +77,14 @@ class Rounds {
       const Burst burst = kind < 2 ? graphs[kind] : drawn(2 * kMostCalls);
       const std::uint64_t salt = common_.next();
       run(burst, salt);
-      calls += static_cast<std::uint64_t>(burst.count);
+      calls_ += static_cast<std::uint64_t>(burst.count);
       group_.shared->ranks[group_.handle.rank].calls += static_cast<std::uint64_t>(burst.count);
       last = burst.first;
       last_salt = salt;
     }
     judge(*last, last_salt);
     for (const Burst& graph : graphs) require(cudaGraphExecDestroy(graph.graph), "cudaGraphExecDestroy");
-    return calls;
+    return calls_;
   }
 
  private:
@@ -131,6 +130,7 @@ class Rounds {
     require(cudaStreamSynchronize(stream_), "a round of calls");
     Findings found{};
     require(cudaMemcpy(&found, findings_, sizeof found, cudaMemcpyDeviceToHost), "copying findings");
+    if (found.checked != calls_) throw std::runtime_error("the check did not run on every call");
     if (found.wrong != 0) {
       const char* const output = found.output == 1 ? "the sum" : "the norm";
       throw std::runtime_error(std::to_string(found.wrong) + " wrong cells; " + name_of(found.shape) + ", " + output +
@@ -150,6 +150,7 @@ class Rounds {
   std::vector<CallBuffers> buffers_;
   cudaStream_t stream_ = nullptr;
   Findings* findings_ = nullptr;
+  std::uint64_t calls_ = 0;
 };
 
 }  // namespace
@@ -201,7 +202,7 @@ void Candidate::call(const CallBuffers& buffers, cudaStream_t stream) const {
 std::uint64_t run_trials(const Candidate& candidate, const Group& group, std::uint64_t seed, std::uint64_t calls) {
   Rounds rounds(candidate, group, seed);
   std::uint64_t done = 0;
-  while (done < calls) done += rounds.round();
+  while (done < calls) done = rounds.round();
   return done;
 }
 
