@@ -48,14 +48,17 @@ std::string now_utc() {
   return text;
 }
 
-// The GPU, and which sets of ranks it is shared by: these show values, not link ordering or speed.
+// The GPU, and which sets of ranks it is shared by: these show values, not link ordering or speed. Under MPS a fault of
+// one worker ends others.
 std::string describe_gpu(const Options& options, const std::vector<Unit>& units) {
   std::string text = make_cuda_memory(options.ordinal)->architecture();
+  if (std::getenv("CUDA_MPS_PIPE_DIRECTORY")) text += " under MPS";
   std::set<int> sharing;
   for (const Unit& u : units)
     if (u.variant->device == DeviceType::cuda && ranks_share(u.ranks, count_cuda_devices(), options.ordinal))
       sharing.insert(u.ranks);
-  for (const int ranks : sharing) text += (ranks == *sharing.begin() ? ", shared by sets of " : " and of ") + std::to_string(ranks);
+  for (const int ranks : sharing)
+    text += (ranks == *sharing.begin() ? ", shared by sets of " : " and of ") + std::to_string(ranks);
   return sharing.empty() ? text : text + " ranks (values only, no evidence of link ordering or speed)";
 }
 

@@ -26,6 +26,12 @@ double work_steps(const Program& program) {
 
 }  // namespace
 
+// Ranks that join a group, or are initialised in one, run kernels that wait for each other, as calls do. Whoever holds
+// this may hold `allocating` from before; nobody takes that while holding a turn.
+DeviceTurns::Hold Bench::State::joining() {
+  return grouped && domain.type() == DeviceType::cuda ? turns.turn() : DeviceTurns::Hold();
+}
+
 // A fresh set of workers with device, library and group. A fault here ends it.
 std::optional<Fault> Bench::State::start() {
   mapped.clear();
@@ -33,6 +39,7 @@ std::optional<Fault> Bench::State::start() {
   unused = true;
   started += static_cast<std::uint64_t>(world);
   workers.reset();
+  const DeviceTurns::Hold turn = joining();
   workers = std::make_unique<RankSet>(config.worker, world, grouped);
   if (auto fault = workers->open()) return fault;
   device = (*workers)[0].device_description();
@@ -44,6 +51,7 @@ std::optional<Fault> Bench::State::ready(std::uint32_t variant) {
   if (!workers || !workers->alive() || workers->world() != world || workers->grouped() != grouped)
     if (auto fault = start()) return fault;
   if (std::exchange(unused, false)) history.clear();
+  const DeviceTurns::Hold turn = joining();
   for (std::uint32_t id = 0; id < kArenas; ++id) {
     if (!arenas.get(id) || mapped[id] == arenas.generation(id)) continue;
     std::vector<const Arena*> of_ranks;
@@ -73,6 +81,7 @@ void Bench::State::bury() {
 void Bench::State::control_afterwards() {
   if (!grouped || !seen->fault || seen->fault->verdict != Verdict::fail) return;
   try {
+    const DeviceTurns::Hold allocating = turns.allocating();
     if (start()) workers.reset();
   } catch (const DeviceError& red) {
     workers.reset();

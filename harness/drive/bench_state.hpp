@@ -97,6 +97,7 @@ struct Bench::State {
   [[nodiscard]] Observation& seen_by(int rank) const {
     return rank == 0 ? *seen : seen->others[static_cast<std::size_t>(rank) - 1];
   }
+  DeviceTurns::Hold joining();
   std::optional<Fault> start();
   std::optional<Fault> ready(std::uint32_t variant);
   void bury();  // ends the workers; what they printed stays readable

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -193,11 +195,16 @@ void expect_sums_of(const std::string& library) {
       HostedStage stage(library, DeviceType::cuda, world);
       const auto fault = stage.open();
       ASSERT_FALSE(fault) << fault->text << stage.set().output();
+      double best_ms = 1e9;
       for (int again = 0; again < 3; ++again) {
-        const RankSet::Run run = stage.run(5, captured);
+        const auto start = std::chrono::steady_clock::now();
+        const RankSet::Run run = stage.run(20, captured);
+        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+        best_ms = std::min(best_ms, took.count());
         ASSERT_EQ(stage.failed_step(run), "") << world << (captured ? " captured" : " eager") << stage.set().output();
         stage.expect_sums();
       }
+      std::printf("%d ranks, 20 calls%s: %.1f ms\n", world, captured ? " in graphs" : "", best_ms);
     }
 }
 TEST_F(HostedGpuRanks, EveryRankGetsTheSumOverNcclEagerlyAndInAGraph) { expect_sums_of(ASSAY_NCCL_KERNELS); }
