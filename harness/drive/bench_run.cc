@@ -39,9 +39,9 @@ std::optional<Fault> Bench::State::start() {
   unused = true;
   started += static_cast<std::uint64_t>(world);
   workers.reset();
-  const DeviceTurns::Hold turn = joining();
   workers = std::make_unique<RankSet>(config.worker, world, grouped);
-  if (auto fault = workers->open()) return fault;
+  std::optional<DeviceTurns::Hold> turn;
+  if (auto fault = workers->open([&] { turn.emplace(joining()); })) return fault;
   device = (*workers)[0].device_description();
   return std::nullopt;
 }

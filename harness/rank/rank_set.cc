@@ -6,6 +6,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <functional>
+#include <future>
 #include <numeric>
 #include <tuple>
 
@@ -21,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kJoinMs = 10000, kInitMs = 30000;
 constexpr int kNcclJoinMs = 60000;  // NCCL loads its kernels and finds its peers
-constexpr int kMomentMs = 10;  // for peers to come back from an aborted wait, before they are ended
+constexpr int kMomentMs = 10;       // for peers to come back from an aborted wait, before they are ended
 
 std::uint64_t fresh_id() {
   static std::atomic<std::uint64_t> groups{0};
@@ -151,13 +153,20 @@ RankSet::Run RankSet::past_deadline(const std::vector<bool>& done) {
   return outcome;
 }
 
-std::optional<Fault> RankSet::open() {
-  for (std::size_t r = 0; r < ranks_.size(); ++r) {
-    std::optional<Fault> fault = ranks_[r]->open_device();
-    if (!fault) fault = ranks_[r]->load();
-    if (fault) return fault;
-  }
-  if (!grouped_) return std::nullopt;
+std::optional<Fault> RankSet::open(const std::function<void()>& before_joining) {
+  const auto open_one = [](WorkerSession& rank) {
+    std::optional<Fault> fault = rank.open_device();
+    return fault ? fault : rank.load();
+  };
+  std::optional<Fault> fault;
+  std::vector<std::future<std::optional<Fault>>> opening;  // a GPU's context takes a third of a second
+  for (const auto& rank : ranks_)
+    opening.push_back(std::async(device_ == DeviceType::host ? std::launch::deferred : std::launch::async, open_one,
+                                 std::ref(*rank)));
+  for (auto& opened : opening)
+    if (!fault) fault = opened.get();
+  if (fault || !grouped_) return fault;
+  if (before_joining) before_joining();
   std::vector<int> all(ranks_.size());
   std::iota(all.begin(), all.end(), 0);
   join(kWorldGroup, fresh_id(), all);

@@ -9,6 +9,7 @@
 // Who calls it: harness/drive/bench_run.cc.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,7 +36,7 @@ class RankSet {
   [[nodiscard]] WorkerSession& operator[](int rank) noexcept { return *ranks_[static_cast<std::size_t>(rank)]; }
 
   // Device, library and the world's group. Throws DeviceError where the group's control collective is red.
-  [[nodiscard]] std::optional<Fault> open();
+  [[nodiscard]] std::optional<Fault> open(const std::function<void()>& before_joining = {});
   [[nodiscard]] std::optional<Fault> map(std::uint32_t arena, const std::vector<const Arena*>& of_ranks, Access,
                                          WorkerSession::Use);
   [[nodiscard]] std::optional<Fault> init(std::uint32_t variant);

@@ -212,6 +212,8 @@ class Worker {
     for (const auto& chunk : request.at("chunks")) plan.chunks.push_back({chunk.at(0), chunk.at(1)});
     const std::uint32_t id = request.at("arena");
     const bool writable = request.at("writable");
+    // Graphs that are left from an earlier trial may hold on to the memory, and NCCL may have registered it for them.
+    if (request.at("hosted") && arenas_.count(id)) static_cast<void>(device_->reset());  // the next program says how it went
     forget(id);
     WorkerArena arena;
     arena.span = plan.span;
