@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "conformance/installation.hpp"
+#include "conformance/targets/contract_rules.hpp"
 #include "harness/case/generate.hpp"
 #include "harness/case/json.hpp"
 #include "harness/drive/drives.hpp"
@@ -251,6 +252,12 @@ int explain_command(const Options& options) {
     std::printf("\nComparator: %s, floor %g\n", std::string(name_of(s->comparator.mode)).c_str(), s->comparator.floor);
     return 0;
   }
+  for (const CatalogueRule& r : catalogue_rules())
+    if (options.topic == r.id) {
+      std::printf("%s\n\n  %s\n\nHow it is made visible: %s.\nSubject: the slot catalogue; our own tests run it.\n", r.id,
+                  r.sentence, r.how);
+      return 0;
+    }
   return refuse("no such rule or slot: '" + options.topic + "'; `assay list rules` and `assay list slots` name them");
 }
 

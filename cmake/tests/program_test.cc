@@ -175,7 +175,7 @@ TEST_F(Program, HelpVersionAndListsSucceed) {
   for (const Words& words :
        {Words{"--help"}, Words{"check", "--help"}, Words{"--version"}, Words{"list", "slots"}, Words{"list", "rules"},
         Words{"explain", "write.every_cell"}, Words{"explain", "norm.rmsnorm"}, Words{"list", "variants", kLibrary},
-        Words{"targets"}, Words{"contract", "norm.rmsnorm"}, Words{"contract", "collective.moe_epilogue.v1"}}) {
+        Words{"explain", "contract.complete"}, Words{"targets"}, Words{"contract", "norm.rmsnorm"}, Words{"contract", "collective.moe_epilogue.v1"}}) {
     EXPECT_EQ(run(words), 0) << words.front();
     EXPECT_NE(out(), "") << words.front();
     EXPECT_EQ(err(), "") << words.front();

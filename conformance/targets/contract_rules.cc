@@ -38,6 +38,32 @@ std::set<std::string> reached_from(const EngineLoop& loop, const std::set<std::s
 
 }  // namespace
 
+const std::vector<CatalogueRule>& catalogue_rules() {
+  static const std::vector<CatalogueRule> rules = {
+      {"target.digest",
+       "Any change to interface, reference, tolerance, dynamic inputs, comparator or quality threshold changes the "
+       "contract's digest; order and spelling do not.",
+       "random edits of slots and of contracts against their digests; a ledger of what every id stands for"},
+      {"target.composition",
+       "Atomic targets displace their members; precedence never depends on the order of packages or of registration.",
+       "mutants of a catalogue for each invariant; all orders of a package's rows; every active set and proposal"},
+      {"contract.upstream",
+       "Every output has a trusted consumer before the logits, and nothing of a call is sampled from.",
+       "reachability in the engine's loop; names of arguments"},
+      {"contract.signature",
+       "Every output states shape, dtype, device, strides, alignment and aliasing, and is held to each.",
+       "64 drawn calls allocated and poisoned; one corrupted property at a time has to be refused"},
+      {"contract.oracle",
+       "The reference is independent, agrees with a second form, and tells every seeded mutant from itself.",
+       "its includes and its link; answers of mutants judged by the number.* rules"},
+      {"contract.call_site", "The availability row says what a probe of the call site did.",
+       "a right library called once on every rank; its record's digest is the row's evidence"},
+      {"contract.complete", "A registered slot lacks no part.",
+       "slot, names, content digests, availability, supply row, rules, planted faults in values, in graphs and on the "
+       "failure path, documents"}};
+  return rules;
+}
+
 Findings upstream(const SlotSpec& slot, const EngineLoop& loop) {
   Findings wrong;
   for (const std::vector<ArgumentSpec>* list : {&slot.arguments, &slot.weights})

@@ -8,6 +8,7 @@
 //   for (const std::string& s : upstream(slot, engine_loop())) ADD_FAILURE() << s;
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,6 +24,12 @@ namespace assay {
 
 using Findings = std::vector<std::string>;
 
+// Rules whose subject is the catalogue, not a candidate: they are tests of this tree, and `assay explain` knows them.
+struct CatalogueRule {
+  const char *id, *sentence, *how;
+};
+[[nodiscard]] const std::vector<CatalogueRule>& catalogue_rules();
+
 // What of the engine reads a tensor, from a slot's output to the sampler. A node is "<slot>.<output>", trusted code of
 // the engine, or one of the four results that no candidate may touch.
 struct EngineLoop {
@@ -35,6 +42,25 @@ struct EngineLoop {
 // R1: every output has a trusted consumer before the logits and comes to nothing else first; nothing of the call is, or
 // comes from, what is sampled.
 [[nodiscard]] Findings upstream(const SlotSpec&, const EngineLoop&);
+
+// A tensor as a call would hand it over: what of its arena, and how it lies there.
+struct HandedTensor {
+  std::string name;
+  std::uint32_t arena = 0;
+  std::uint64_t cell0_bytes = 0;  // of an arena's base, which is as aligned as can be
+  DType dtype = DType::f32;
+  Extents shape, strides;
+  DeviceType device = DeviceType::host;
+};
+// Why the contract of an output refuses the tensor that stands for it in a call of this case: one sentence that names
+// the property; empty: it does not. `others` are the call's other tensors.
+[[nodiscard]] std::string objection(const SlotSpec&, const ArgumentSpec& output, const Case&, DeviceType run,
+                                    const HandedTensor&, const std::vector<HandedTensor>& others);
+// What the judge allocates for a case: the call's tensors in their order, then the weights.
+using Allocate = std::function<std::vector<HandedTensor>(const SlotSpec&, const Case&)>;
+// R2: every output states shape, dtype, strides and alignment; 64 drawn calls are allocated, poisoned and valid; one
+// corrupted property at a time is refused.
+[[nodiscard]] Findings signature(const SlotSpec&, const Allocate&);
 
 // R7: the row is there with the evidence of a probe, and a row that is not installable completes nothing.
 [[nodiscard]] Findings call_site(const AvailabilityTable&, std::string_view arena, std::string_view target,
