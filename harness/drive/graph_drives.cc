@@ -172,6 +172,7 @@ void drive_many_replays(Bench& bench, Observation& seen) {
   bench.label("many replays");
   const auto round = [&](int replays, int calls) {
     for (int i = 0; i < replays; ++i) bench.script().simple(Op::launch, kReplay, 0);
+    bench.script().simple(Op::sync, kReplay);  // collectives of one group follow each other
     for (int i = 0; i < calls; ++i) bench.script().call(b, kMain);
     bench.script().simple(Op::sync_device, kMain);
     bench.expect(bench.script().simple(Op::usage, kMain),
