@@ -1,105 +1,22 @@
-// contract.oracle (R3), and what a reference's id stands for: its sources without their layout, and its outputs on the
-// fixed probes of fixtures/reference_probes.json.
+// contract.oracle (R3): every reference is independent, has a second form, and tells a mutant from itself.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <fstream>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
-#include <sstream>
 
 #include "assay/rule.hpp"
-#include "assay/slot.hpp"
-#include "conformance/targets/registered_parts_test.hpp"
-#include "harness/case/digest.hpp"
+#include "conformance/targets/reference_kit_test.hpp"
 #include "harness/case/generate.hpp"
-#include "harness/case/json.hpp"
-#include "harness/catalogue/canonical.hpp"
-#include "harness/drive/bench.hpp"
 
 namespace assay {
 namespace {
 
-using nlohmann::json;
-
-using parts::contents;
-
-// C++ without comments and with one space for white space, outside of literals.
-std::string without_layout(std::string_view text) {
-  std::string out;
-  const auto space = [&] {
-    if (!out.empty() && out.back() != ' ') out += ' ';
-  };
-  for (std::size_t i = 0; i < text.size();) {
-    const std::string_view rest = text.substr(i);
-    if (rest.starts_with("//")) {
-      i += std::min(rest.find('\n'), rest.size());
-      space();
-    } else if (rest.starts_with("/*")) {
-      i += std::min(rest.find("*/"), rest.size() - 2) + 2;
-      space();
-    } else if (text[i] == '"' ||
-               (text[i] == '\'' && (i == 0 || !std::isalnum(static_cast<unsigned char>(text[i - 1]))))) {
-      const char quote = text[i];
-      out += text[i++];
-      while (i < text.size() && text[i] != quote) {
-        if (text[i] == '\\' && i + 1 < text.size()) out += text[i++];
-        out += text[i++];
-      }
-      if (i < text.size()) out += text[i++];
-    } else if (std::isspace(static_cast<unsigned char>(text[i]))) {
-      space();
-      ++i;
-    } else {
-      out += text[i++];
-    }
-  }
-  while (out.ends_with(' ')) out.pop_back();
-  return out;
-}
-
-TEST(ReferenceSource, LayoutAndCommentsAreNoContentAndLiteralsAre) {
-  EXPECT_EQ(without_layout("int  a; // one\n/* two */ int b;\n"), "int a; int b;");
-  EXPECT_EQ(without_layout("f(\"a  // b\", '\"');"), "f(\"a  // b\", '\"');");
-  EXPECT_EQ(without_layout("n = 1'000;  m = 2'000;"), "n = 1'000; m = 2'000;");
-  EXPECT_EQ(without_layout("\"a\\\"  b\"  c"), "\"a\\\"  b\" c");
-  EXPECT_NE(without_layout("x + 1"), without_layout("x + 2"));
-  EXPECT_EQ(without_layout("/* unfinished"), "");
-}
-
-using Sources = std::map<std::string, std::string>;  // by path from the root
-
-std::vector<std::string> includes_of(const std::string& text) {
-  static const std::regex include(R"(^[ \t]*#[ \t]*include[ \t]*["<]([^">]*)[">])", std::regex::multiline);
-  std::vector<std::string> list;
-  for (auto it = std::sregex_iterator(text.begin(), text.end(), include); it != std::sregex_iterator(); ++it)
-    list.push_back((*it)[1]);
-  return list;
-}
-
-// A reference's own file, and ours that it includes, each with the .cc beside it.
-Sources sources_of(const SlotSpec& slot) {
-  const std::string symbol = slot.reference.symbol ? slot.reference.symbol : "";
-  const std::string prefix = "assay_reference_";
-  if (symbol.rfind(prefix, 0) != 0) return {};
-  Sources all;
-  std::vector<std::string> todo = {"reference/" + symbol.substr(prefix.size()) + ".cc"};
-  while (!todo.empty()) {
-    const std::string path = todo.back();
-    todo.pop_back();
-    const std::string text = contents(ASSAY_ROOT "/" + path);
-    if (text.empty() || !all.emplace(path, text).second) continue;
-    for (const std::string& included : includes_of(text)) {
-      if (included.rfind("reference/", 0) != 0 && included.rfind("harness/", 0) != 0) continue;
-      todo.push_back(included);
-      if (included.ends_with(".hpp")) todo.push_back(included.substr(0, included.size() - 3) + "cc");
-    }
-  }
-  return all;
-}
+using parts::includes_of;
+using parts::oracle;
+using parts::Sources;
+using parts::sources_of;
 
 // R3, first half: what a reference may be made of.
 std::vector<std::string> dependent(const Sources& sources) {
@@ -112,160 +29,6 @@ std::vector<std::string> dependent(const Sources& sources) {
       if (std::regex_search(included, ours) && !std::regex_match(included, own))
         wrong.push_back(path + " includes " + included + ", which is no part of a reference");
   return wrong;
-}
-
-// References on the judge's side of a bench.
-class Oracle {
- public:
-  ReferenceResult run(const SlotSpec& slot, const Case& c,
-                      const std::function<void(const Case&, ReferenceCall&)>& change = {}) {
-    bench_.use(slot, VariantInfo{});
-    header_.trial.part.cases = {c};
-    bench_.begin_trial(header_);
-    ReferenceCall call = bench_.reference_call(bench_.bind(c));
-    if (change) change(c, call);
-    ReferenceResult result;
-    references_.find(slot.reference)(call, result);
-    return result;
-  }
-
- private:
-  Observation header_;
-  std::unique_ptr<MemoryDomain> memory_ = make_host_memory();
-  ReferenceModule references_{ASSAY_REFERENCES};
-  Bench bench_{BenchConfig{}, *memory_, references_};
-};
-
-Oracle& oracle() {
-  static Oracle one;
-  return one;
-}
-
-// Cells of an output that the probes keep: all, or so many at even distances.
-constexpr std::int64_t kProbeCells = 64;
-std::vector<std::int64_t> probed_cells(std::int64_t size) {
-  std::vector<std::int64_t> cells;
-  const std::int64_t count = std::min(size, kProbeCells);
-  for (std::int64_t i = 0; i < count; ++i) cells.push_back(i * size / count);
-  return cells;
-}
-
-std::string ten_digits(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.9e", value);
-  return text;
-}
-
-json probes() {
-  const std::string text = contents(ASSAY_FIXTURES "/reference_probes.json");
-  return text.empty() ? json::object() : parse_strict(text, "fixtures/reference_probes.json");
-}
-
-// What has to agree with the probe within 1e-9 of the magnitude: another machine's float64 is not this one's to the
-// bit.
-void expect_probe(const json& probe, const SlotSpec& slot) {
-  const Case c = case_from_json(probe.at("case"));
-  Case legal = c;
-  repair(slot, legal);
-  ASSERT_EQ(legal, c) << "a probe is no longer legal: renew fixtures/reference_probes.json";
-  const ReferenceResult result = oracle().run(slot, c);
-  ASSERT_EQ(result.outputs.size(), probe.at("outputs").size());
-  for (std::size_t o = 0; o < result.outputs.size(); ++o) {
-    const auto expected = result.outputs[o].expected.values<double>(),
-               magnitude = result.outputs[o].magnitude.values<double>();
-    const auto cells = probed_cells(static_cast<std::int64_t>(expected.size()));
-    ASSERT_EQ(cells.size(), probe.at("outputs")[o].size()) << describe(c);
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const auto cell = static_cast<std::size_t>(cells[i]);
-      const double stored = std::strtod(probe.at("outputs")[o][i].get_ref<const std::string&>().c_str(), nullptr);
-      if (stored == expected[cell]) continue;  // -inf too
-      EXPECT_LE(std::abs(stored - expected[cell]), 1e-9 * std::max(std::abs(stored), magnitude[cell]))
-          << slot.id << " " << describe(c) << " cell " << cell;
-    }
-  }
-}
-
-std::string reference_content_digest(const SlotSpec& slot, const Sources& sources, const json& probe_rows) {
-  json files = json::object();
-  for (const auto& [path, text] : sources) files[path] = sha256_hex(without_layout(text));
-  return envelope_digest("assay.reference",
-                         {{"slot", slot.id}, {"sources", files}, {"probes", sha256_hex(canonical(probe_rows))}}, 1);
-}
-
-TEST(ReferenceProbes, AgreeWithTheReferenceOfEverySlot) {
-  const json all = probes();
-  for (const ContractNames& n : registered_names()) {
-    ASSERT_TRUE(all.contains(n.slot)) << n.slot;
-    EXPECT_GE(all[n.slot].size(), 3u);
-    for (const json& probe : all[n.slot]) expect_probe(probe, *find_slot(n.slot));
-  }
-}
-
-TEST(ContentLedger, AReferenceThatChangedHasANewVersionOfItsId) {
-  const json all = probes();
-  for (const ContractNames& n : registered_names()) {
-    const SlotSpec& slot = *find_slot(n.slot);
-    const std::string id = n.slot + ".reference.v" + std::to_string(n.reference);
-    const std::string digest = reference_content_digest(slot, sources_of(slot), all.value(n.slot, json::array()));
-    const auto known = content_digests().find(id);
-    EXPECT_TRUE(known != content_digests().end() && known->second == digest)
-        << id << " stands for something else now: raise its version in targets/registered.cc and add a line to "
-        << "content_digests.inc:\n    {\"" << id << "\",\n     \"" << digest << "\"},";
-  }
-}
-
-TEST(ContentLedger, AReferencesDigestFollowsItsCodeAndItsOutputsAndNotItsLayout) {
-  const SlotSpec& slot = *find_slot("norm.rmsnorm");
-  const Sources sources = sources_of(slot);
-  const json rows = probes().at(slot.id);
-  const std::string digest = reference_content_digest(slot, sources, rows);
-  Sources edited = sources;
-  std::string& text = edited.at("reference/rmsnorm.cc");
-  text = "// A comment.\n" + std::regex_replace(text, std::regex("\n"), "  \n\n");
-  EXPECT_EQ(reference_content_digest(slot, edited, rows), digest);
-  text = std::regex_replace(text, std::regex("eps"), "epsilon");
-  EXPECT_NE(reference_content_digest(slot, edited, rows), digest);
-  json moved = rows;
-  json& first = moved[0]["outputs"][0][0];
-  const double value = std::strtod(first.get_ref<const std::string&>().c_str(), nullptr);
-  ASSERT_NE(value, 0);
-  first = ten_digits(value * (1 + 1e-8));
-  EXPECT_NE(reference_content_digest(slot, sources, moved), digest);
-}
-
-// Writes fixtures/reference_probes.json anew: small cases of every run dtype and every value of every knob.
-TEST(ReferenceProbes, DISABLED_Renew) {
-  std::string text = "{";
-  for (const ContractNames& n : registered_names()) {
-    const SlotSpec& slot = *find_slot(n.slot);
-    std::set<std::string> missing;
-    for (const KnobSpec& k : slot.knobs)
-      for (const std::string& v : k.values) missing.insert(k.name + "=" + v);
-    std::string rows;
-    const DType types[] = {DType::f32, DType::f16, DType::bf16};
-    for (std::uint64_t i = 0, taken = 0; taken < 3 || (!missing.empty() && i < 400); ++i) {
-      Case c = drawn_case(slot, types[taken % 3], Tier::quick, 12, mix64(i + 77));
-      if (slot.kind == Kind::collective) c.world = 2 + static_cast<std::int64_t>(i % 2);
-      if (taken < 3) c.recipe = slot.recipes.front().name;  // first the plain values, in each dtype
-      repair(slot, c);
-      if (slot.output_cells(c) == 0 || slot.output_cells(c) > 4096) continue;
-      const std::size_t before = missing.size();
-      for (const auto& [knob, value] : c.knobs) missing.erase(knob + "=" + value);
-      if (taken >= 3 && missing.size() == before) continue;
-      ++taken;
-      json outputs = json::array();
-      for (const Expected& e : oracle().run(slot, c).outputs) {
-        json cells = json::array();
-        for (const std::int64_t cell : probed_cells(e.expected.size()))
-          cells.push_back(ten_digits(e.expected.values<double>()[static_cast<std::size_t>(cell)]));
-        outputs.push_back(std::move(cells));
-      }
-      rows += (rows.empty() ? "\n  " : ",\n  ") + canonical({{"case", to_json(c)}, {"outputs", outputs}});
-    }
-    EXPECT_TRUE(missing.empty()) << n.slot << ": no probe has " << (missing.empty() ? "" : *missing.begin());
-    text += (text.size() > 1 ? ",\n" : "\n") + json(n.slot).dump() + ": [" + rows + "]";
-  }
-  std::ofstream(ASSAY_FIXTURES "/reference_probes.json") << text << "\n}\n";
 }
 
 // R3, second half: a reference that is wrong in one known way, made of the right one by a change of what it is given.
@@ -433,12 +196,12 @@ std::vector<std::string> oracle_findings(const SlotSpec& slot, const Sources& so
       if (slot.kind == Kind::collective) c.world = 2 + static_cast<std::int64_t>(i % 3);
       if (slot.output_cells(c) == 0) continue;
       std::vector<Tensor> storage;
-      bool changed = false;
-      const ReferenceResult answer =
-          oracle().run(slot, c, [&](const Case& of, ReferenceCall& call) { changed = m.change(of, call, storage); });
-      if (!changed) continue;
+      const auto answer =
+          oracle().run(slot, c, [&](const Case& of, ReferenceCall& call) { return m.change(of, call, storage); });
+      if (!answer && !applies && i > 60) break;  // this slot has nothing to get wrong in this way
+      if (!answer) continue;
       applies = true;
-      dead = killed(slot, c, oracle().run(slot, c), answer);
+      dead = killed(slot, c, oracle().run(slot, c), *answer);
     }
     applied += applies;
     if (applies && !dead) wrong.push_back(slot.id + ": the mutant '" + m.name + "' of its reference passes every case");
@@ -471,6 +234,26 @@ TEST(ContractOracle, FindsAReferenceThatIncludesAKernelOrHasNoSource) {
   with_kernel["reference/rmsnorm.cc"] = "#include <assay/abi.h>\n";
   EXPECT_EQ(dependent(with_kernel).size(), 1u);
   EXPECT_EQ(dependent({}).size(), 1u);
+}
+
+TEST(ContractOracle, EveryMutantIsOfSomeSlotAndTheNamedOnesOfTheirs) {
+  std::map<std::string, std::set<std::string>> slots;
+  for (const SlotSpec* slot : slot_catalogue())
+    for (const Mutant& m : mutants())
+      for (std::uint64_t i = 0; i < 60 && slots[m.name].count(slot->id) == 0; ++i) {
+        Case c = drawn_case(*slot, DType::f32, Tier::quick, 10, mix64(i + 31));
+        if (slot->kind == Kind::collective) c.world = 2;
+        std::vector<Tensor> storage;
+        if (slot->output_cells(c) > 0 &&
+            oracle().run(*slot, c, [&](const Case& of, ReferenceCall& call) { return m.change(of, call, storage); }))
+          slots[m.name].insert(slot->id);
+      }
+  EXPECT_EQ(slots["dropped residual"].size(), 2u);
+  EXPECT_EQ(slots["wrong eps"].size(), 3u);
+  EXPECT_EQ(slots["transposed scale"].size(), 1u);
+  EXPECT_EQ(slots["transposed block scale"].size(), 2u);
+  EXPECT_EQ(slots["off-by-one mask: a key fewer"].size(), 3u);
+  for (const Mutant& m : mutants()) EXPECT_FALSE(slots[m.name].empty()) << m.name;
 }
 
 TEST(ContractOracle, FindsAComparatorOrValuesThatLetAMutantPass) {
