@@ -17,7 +17,7 @@ const Catalogue* catalogue_or_refuse(int& exit_code) {
   try {
     return &registered_catalogue();
   } catch (const CatalogueError& error) {
-    exit_code = refuse(std::string("this program has no target catalogue: ") + error.what());
+    exit_code = refuse(std::string("this program has no target catalogue, ask the assay program: ") + error.what());
     return nullptr;
   }
 }

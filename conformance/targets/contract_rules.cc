@@ -1,6 +1,7 @@
 #include "conformance/targets/contract_rules.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "harness/catalogue/canonical.hpp"
 

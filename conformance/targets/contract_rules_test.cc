@@ -32,6 +32,17 @@ std::string name_of_slot(const ::testing::TestParamInfo<const SlotSpec*>& info) 
 }
 INSTANTIATE_TEST_SUITE_P(Registered, RegisteredContract, ::testing::ValuesIn(slot_catalogue()), name_of_slot);
 
+TEST(ContractUpstream, TheLoopNamesOutputsThatExist) {
+  for (const auto& [node, consumers] : engine_loop().feeds) {
+    const std::size_t point = node.rfind('.');
+    if (point == std::string::npos) continue;
+    const SlotSpec* slot = find_slot(node.substr(0, point));
+    ASSERT_NE(slot, nullptr) << node;
+    EXPECT_EQ(slot->argument(node.substr(point + 1)).kind, 'o') << node;
+    for (const std::string& c : consumers) EXPECT_EQ(engine_loop().feeds.count(c), 1u) << node << " feeds " << c;
+  }
+}
+
 TEST(ContractUpstream, FindsAContractThatReachesTheSampler) {
   const SlotSpec& norm = *find_slot("norm.rmsnorm");
   const auto found = [&](const std::function<void(SlotSpec&, EngineLoop&)>& edit) {
