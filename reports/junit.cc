@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/result/failure_table.hpp"
 #include "harness/result/text.hpp"
 
 namespace assay {
@@ -114,6 +115,8 @@ std::string outcome(std::string_view element, std::string_view type, const std::
 
 class Document {
  public:
+  explicit Document(bool gate) : gate_(gate) {}
+
   // The case of one subject: its rule line, its failures, or both.
   void add(const Subject& subject, const RuleRecord* rule, const std::vector<const FailureRecord*>& failures) {
     Suite& suite = suite_of(subject);
@@ -143,6 +146,8 @@ class Document {
       verdict = Verdict::vacuous;
       reason = Reason::no_case;
     }
+    if (fails_run(verdict) || undecides_run(verdict))
+      body += "attribution: " + std::string(name_of(attribution_of(verdict, reason))) + "\n";
     std::string message(name_of(verdict));
     if (reason != Reason::none) message += " (" + std::string(name_of(reason)) + ")";
     if (!text.empty()) message += ": " + text;
@@ -195,11 +200,11 @@ class Document {
     suite.cases += content.empty() ? "/>\n" : ">\n" + content + "    </testcase>\n";
   }
 
-  static std::string content_of(Counts& counts, Verdict verdict, std::string_view type, const std::string& message,
-                                const std::string& body, const RuleRecord* rule) {
+  std::string content_of(Counts& counts, Verdict verdict, std::string_view type, const std::string& message,
+                         const std::string& body, const RuleRecord* rule) const {
     std::string content;
     std::string notes = body;
-    if (fails_run(verdict)) {
+    if (fails_run(verdict) || (gate_ && verdict == Verdict::unexpected_pass)) {
       ++counts.failures;
       content = outcome("failure", type, message, body);
       notes.clear();
@@ -232,13 +237,14 @@ class Document {
     return out + "    </properties>\n";
   }
 
+  bool gate_;
   std::vector<Suite> suites_;
 };
 
 }  // namespace
 
 std::string junit_xml(const RunResults& results) {
-  Document document;
+  Document document(is_gate(results.run));
   const auto failures_of = [&](const Subject& subject) {
     std::vector<const FailureRecord*> found;
     for (const FailureRecord& failure : results.failures) {

@@ -60,6 +60,7 @@ TEST(Junit, EachVerdictBecomesItsElement) {
   EXPECT_EQ(times(xml, "<error "), 2U);
   EXPECT_NE(xml.find("<skipped message=\"NOT_APPLICABLE: the variant does not declare DETERMINISTIC\"/>"),
             std::string::npos);
+  EXPECT_EQ(times(xml, "attribution: infrastructure"), 2U);
   EXPECT_NE(xml.find("<system-out>NUMERICAL_PASS (no_graph_proof)\n</system-out>"), std::string::npos);
 }
 
@@ -69,7 +70,7 @@ TEST(Junit, AFailureCarriesReasonTextReplayAndTrial) {
   for (const char* part :
        {"type=\"mismatch\"", "message=\"FAIL (mismatch): 2 of 18 cells of out are wrong\"",
         "replay: assay replay out/trials/norm.rmsnorm-1.json --library ./libmykernels.so",
-        "trial: eager: hidden=9 rows=2 fp16", "&quot;drive&quot;:&quot;eager&quot;", "where: tail"}) {
+        "trial: eager: hidden=9 rows=2 fp16", "&quot;drive&quot;:&quot;eager&quot;", "where: tail", "attribution: candidate"}) {
     EXPECT_NE(xml.find(part), std::string::npos) << part;
   }
 }
@@ -103,6 +104,7 @@ TEST(Junit, AnyResultsAreRedExactlyWhereTheRunIsNoPass) {
   holds("a failure or an error where conclude() is not PASS", 1000, [] {
     RunResults results;
     results.has_run = true;
+    results.run.tier = *rc::gen::element("quick", "gate");
     results.has_end = *rc::gen::weightedElement<bool>({{5, true}, {1, false}});
     for (int i = 0; i < *rc::gen::inRange(0, 5); ++i) {
       RuleRecord rule = forged_rule("a.rule" + std::to_string(i), static_cast<Verdict>(*rc::gen::inRange(0, 8)));

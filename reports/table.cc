@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/result/failure_table.hpp"
 #include "reports/lines.hpp"
 
 namespace assay {
@@ -218,7 +219,10 @@ std::string notes_of(const RunResults& results) {
     const bool plain =
         rule.verdict == Verdict::pass || rule.verdict == Verdict::fail || rule.verdict == Verdict::not_applicable;
     std::string head(name_of(rule.verdict));
-    if (rule.reason != Reason::none && rule.reason != Reason::vacuous)
+    if (rule.verdict == Verdict::no_decision)
+      head += " (" + std::string(name_of(rule.reason)) + ", " +
+              std::string(name_of(attribution_of(rule.verdict, rule.reason))) + ")";
+    else if (rule.reason != Reason::none && rule.reason != Reason::vacuous)
       head += " (" + std::string(name_of(rule.reason)) + ")";
     if (!plain) notes.add(head, rule.subject, rule.text);
     notes.warn(rule.subject, rule.warnings);

@@ -59,8 +59,8 @@ activation.silu_and_mul plain host
   PASS 3    PASS 2  PASS 3    VACUOUS   NUMERICAL_PASS  PASS 2
 
   warning  number.bound, norm.rmsnorm rows host bf16: accumulates in 16 bits on rows over 4096
-  NO_DECISION (killed)  stream.concurrent, norm.rmsnorm rows host bf16: a worker was killed from
-  outside
+  NO_DECISION (killed, infrastructure)  stream.concurrent, norm.rmsnorm rows host bf16: a worker was
+  killed from outside
   VACUOUS  relation.split, activation.silu_and_mul plain host fp32: no informative case was drawn
   NUMERICAL_PASS (no_graph_proof)  graph.declared, activation.silu_and_mul plain host fp32: the
   variant does not declare GRAPH_SAFE

@@ -63,6 +63,8 @@ bool is_json(std::string_view text) {
 
 }  // namespace
 
+bool is_gate(const RunRecord& run) noexcept { return run.tier == "gate"; }
+
 RunResults read_results(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw std::runtime_error("cannot read " + path);
@@ -86,7 +88,7 @@ EndRecord end_for(const RunResults& results) {
   RuleNames undecided;
   bool passed = false;
   for (const RuleRecord& rule : results.rules) {
-    if (fails_run(rule.verdict)) {
+    if (fails_run(rule.verdict) || (rule.verdict == Verdict::unexpected_pass && is_gate(results.run))) {
       failed.add(rule.subject.rule);
     } else if (undecides_run(rule.verdict)) {
       undecided.add(with_reason(rule.subject.rule, rule.reason));

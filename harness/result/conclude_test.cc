@@ -45,6 +45,15 @@ TEST(EndFor, NothingJudgedIsNoPass) {
   EXPECT_EQ(verdict_after({waived, unexpected_pass}), "NO_DECISION 3");
 }
 
+TEST(EndFor, AnUnexpectedPassFailsAGateOnly) {
+  using enum Verdict;
+  RunResults results = with_rules({pass, unexpected_pass});
+  EXPECT_EQ(end_for(results).verdict, "PASS");
+  results.run.tier = "gate";
+  EXPECT_EQ(end_for(results).verdict, "FAIL");
+  EXPECT_EQ(end_for(results).why, "1 rule failed: group.rule1");
+}
+
 TEST(EndFor, APassWithoutAJudgementDecidesNothing) {
   RunResults results = with_rules({Verdict::pass, Verdict::pass});
   results.rules[1].judged = results.rules[1].evidence = 0;

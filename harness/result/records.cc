@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "harness/case/json.hpp"
+#include "harness/result/failure_table.hpp"
 #include "harness/result/text.hpp"
 
 namespace assay {
@@ -123,6 +124,12 @@ class Fields {
       fail(key, "has no reason of that name: " + shown(name));
     }
   }
+  // Follows from the rest of the line; lines of before there was one lack it.
+  void attribution(Attribution owed) {
+    if (!object_.contains("attribution")) return;
+    const std::string said = text("attribution");
+    if (said != name_of(owed)) fail("attribution", "says " + shown(said) + " where it is " + std::string(name_of(owed)) + "'s");
+  }
   Subject subject(bool with_rule) {
     Subject s;
     s.slot = text_or_empty("slot");
@@ -149,6 +156,13 @@ class Fields {
   std::string kind_;
   std::set<std::string> read_;
 };
+
+// An internal error is the validator's.
+Attribution attribution_of_run(const EndRecord& end) {
+  if (end.verdict == "PASS") return Attribution::none;
+  if (end.verdict == "FAIL") return Attribution::candidate;
+  return end.exit_code == static_cast<int>(ExitCode::internal) ? Attribution::validator : Attribution::infrastructure;
+}
 
 RunRecord run_from(Fields& f) {
   if (f.natural("schema", std::numeric_limits<int>::max()) != results_schema) {
@@ -206,6 +220,7 @@ RuleRecord rule_from(Fields& f) {
   if (r.evidence > r.judged) f.fail("evidence", "is over judged");
   r.warnings = f.texts("warnings");
   r.text = f.text("text");
+  f.attribution(attribution_of(r.verdict, r.reason));
   return r;
 }
 
@@ -236,6 +251,7 @@ FailureRecord failure_from(Fields& f) {
   r.minimal = f.flag("minimal");
   r.confirmed = f.text("confirmed");
   r.worker_output = f.text("worker_output");
+  f.attribution(attribution_of(verdict_of(r.reason), r.reason));
   return r;
 }
 
@@ -248,6 +264,7 @@ EndRecord end_from(Fields& f) {
   const bool fits = (r.verdict == "PASS" && r.exit_code == 0) || (r.verdict == "FAIL" && r.exit_code == 1) ||
                     (r.verdict == "NO_DECISION" && r.exit_code >= 2);
   if (!fits) f.fail("verdict", shown(r.verdict) + " does not go with exit code " + std::to_string(r.exit_code));
+  f.attribution(attribution_of_run(r));
   return r;
 }
 
@@ -324,6 +341,7 @@ json to_json(const RuleRecord& r) {
   json j = line_of("rule", r.subject);
   j["verdict"] = name_of(r.verdict);
   j["reason"] = name_of(r.reason);
+  j["attribution"] = name_of(attribution_of(r.verdict, r.reason));
   j["judged"] = r.judged;
   j["evidence"] = r.evidence;
   j["warnings"] = list_of_texts(r.warnings);
@@ -334,6 +352,7 @@ json to_json(const RuleRecord& r) {
 json to_json(const FailureRecord& r) {
   json j = line_of("failure", r.subject);
   j["reason"] = name_of(r.reason);
+  j["attribution"] = name_of(attribution_of(verdict_of(r.reason), r.reason));
   j["text"] = repaired(r.text);
   j["label"] = repaired(r.label);
   j["pattern"] = repaired(r.pattern);
@@ -355,6 +374,7 @@ json to_json(const FailureRecord& r) {
 json to_json(const EndRecord& r) {
   json j = line_of("end", {});
   j["verdict"] = repaired(r.verdict);
+  j["attribution"] = name_of(attribution_of_run(r));
   j["exit_code"] = r.exit_code;
   j["seconds"] = r.seconds;
   j["why"] = repaired(r.why);

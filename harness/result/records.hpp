@@ -122,7 +122,10 @@ void add_line(RunResults&, std::string_view line);
 // std::invalid_argument, a file that cannot be read std::runtime_error.
 [[nodiscard]] RunResults read_results(const std::string& path);
 
-// What the end line has to say after these lines, without seconds: any FAIL is FAIL; else NO_DECISION or VACUOUS is
+// A gate's run, in which a waiver of what holds fails.
+[[nodiscard]] bool is_gate(const RunRecord&) noexcept;
+
+// What the end line has to say after these lines, without seconds: any FAIL, or UNEXPECTED_PASS in a gate, is FAIL; else NO_DECISION or VACUOUS is
 // NO_DECISION; else at least one PASS or NUMERICAL_PASS is PASS (design.md, Verdicts). No rule line, none judged, or a
 // PASS without a judgement: NO_DECISION. A failure line counts even where its rule line is missing or passes.
 [[nodiscard]] EndRecord end_for(const RunResults&);

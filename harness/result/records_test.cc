@@ -153,6 +153,9 @@ TEST(Records, EveryEditOfTheSchemaIsRefusedWithTheKeyItHit) {
       {"exit code 5", end, [](json& j) { j["exit_code"] = 5; }, "exit_code"},
       {"verdict a list", trial, [](json& j) { j["judgements"]["a.b"] = json::array(); }, "judgements"},
       {"judgements a list", trial, [](json& j) { j["judgements"] = json::array(); }, "judgements"},
+      {"a pass that is the candidate's", rule, [](json& j) { j["attribution"] = "candidate"; }, "attribution"},
+      {"a failure that is nobody's", failure, [](json& j) { j["attribution"] = "none"; }, "attribution"},
+      {"attribution of no such name", end, [](json& j) { j["attribution"] = "luck"; }, "attribution"},
       {"unknown kind", rule, [](json& j) { j["kind"] = "rules"; }, "rules"},
       {"kind not text", rule, [](json& j) { j["kind"] = 1; }, "kind"},
   };
@@ -198,6 +201,19 @@ TEST(Records, WhatIsNoStrictJsonIsRefused) {
                            "{\"kind\":\"end\"}x"}) {
     EXPECT_NE(refusal(results, line), "accepted") << line;
   }
+}
+
+TEST(Records, LinesSayWhoseTheirVerdictIsAndOldLinesMayNot) {
+  RuleRecord killed = forged_rule("a.b", Verdict::no_decision);
+  killed.reason = Reason::killed;
+  EXPECT_EQ(to_json(killed)["attribution"], "infrastructure");
+  EXPECT_EQ(to_json(forged_rule("a.b", Verdict::fail))["attribution"], "candidate");
+  EXPECT_EQ(to_json(forged_failure("a.b"))["attribution"], "candidate");
+  EXPECT_EQ(to_json(EndRecord{"NO_DECISION", 4, 1, ""})["attribution"], "validator");
+  json line = to_json(killed);
+  line.erase("attribution");
+  RunResults read = started();
+  EXPECT_EQ(refusal(read, canonical(line)), "accepted");
 }
 
 TEST(Records, OneRuleCannotJudgeATrialTwice) {

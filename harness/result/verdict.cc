@@ -43,6 +43,9 @@ constexpr std::array kReasons = std::to_array<std::string_view>({"none",
                                                                  "prepared",
                                                                  "not_isolated",
                                                                  "left_behind",
+                                                                 "never_executed",
+                                                                 "fallback",
+                                                                 "unbound",
                                                                  "unordered",
                                                                  "late_write",
                                                                  "host_sync",
@@ -59,6 +62,7 @@ constexpr std::array kReasons = std::to_array<std::string_view>({"none",
                                                                  "workspace_moved",
                                                                  "undeclared",
                                                                  "killed",
+                                                                 "unobserved",
                                                                  "no_device",
                                                                  "harness",
                                                                  "flaky",
@@ -91,6 +95,7 @@ Verdict verdict_of(Reason r) noexcept {
     case Reason::none:
       return Verdict::pass;
     case Reason::killed:
+    case Reason::unobserved:
     case Reason::no_device:
     case Reason::harness:
     case Reason::flaky:

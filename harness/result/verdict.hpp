@@ -71,6 +71,9 @@ enum class Reason : std::uint8_t {
   prepared,
   not_isolated,
   left_behind,
+  never_executed,
+  fallback,
+  unbound,
   // Streams and graphs.
   unordered,
   late_write,
@@ -89,6 +92,7 @@ enum class Reason : std::uint8_t {
   undeclared,
   // No decision, or no evidence.
   killed,
+  unobserved,
   no_device,
   harness,
   flaky,
