@@ -27,4 +27,6 @@ macro(assay_find_judge_dependencies)
     set_target_properties(assay_dependency::rapidcheck PROPERTIES
       INTERFACE_INCLUDE_DIRECTORIES "${RAPIDCHECK_INCLUDE_DIR}" INTERFACE_LINK_LIBRARIES "${RAPIDCHECK_LIBRARY}")
   endif()
+  # Headers only, and in sources only: the installed package does not need them.
+  find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h)
 endmacro()

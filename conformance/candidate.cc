@@ -1,9 +1,6 @@
 #include "conformance/candidate.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "harness/case/digest.hpp"
 #include "harness/case/generate.hpp"
@@ -70,15 +67,9 @@ void check_nccl(Candidate& candidate, const NcclFacts& loaded, const std::string
 
 }  // namespace
 
-std::string file_digest(const std::string& path) {
-  if (!std::filesystem::is_regular_file(path)) return {};
-  std::ifstream file(path, std::ios::binary);
-  return sha256_hex(std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
-}
-
 Candidate load_candidate(const WorkerConfig& config) {
   Candidate candidate;
-  candidate.sha256 = file_digest(config.library.empty() ? config.worker : config.library);
+  candidate.sha256 = sha256_of_file(config.library.empty() ? config.worker : config.library);
   WorkerSession session(config);
   if (auto fault = session.load()) {
     candidate.fault = std::move(fault);
@@ -115,19 +106,6 @@ Match applicable(const CandidateVariant& variant, const Descriptor& descriptor) 
                             unnamed.empty() ? "named by the domain" : unnamed + ", or named by the domain", *fact});
   }
   return m;
-}
-
-Descriptor descriptor_of(const SlotSpec& slot, const Case& c, const std::string& architecture, bool captured) {
-  DescriptorFacts said;
-  slot.descriptor(c, said);
-  DescriptorBuilder b;
-  b.dtype(name_of(c.dtype)).architecture(architecture).graph_mode(captured ? "cuda_graph" : "eager");
-  for (const auto& [name, value] : said.numbers) b.set(name, value);
-  for (const auto& [name, value] : said.words) b.set(name, std::string_view(value));
-  // The group's size; one device, one rank is what it amounts to outside collectives.
-  if (!said.numbers.count("tp_size")) b.tp_size(c.world);
-  if (!said.numbers.count("world_size")) b.world_size(c.world);
-  return b.build();
 }
 
 }  // namespace assay

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/capability/library_check.hpp"
+#include "harness/drive/call_descriptor.hpp"
 #include "harness/drive/observation.hpp"
 #include "harness/worker/session.hpp"
 
@@ -32,13 +33,9 @@ struct Candidate {
 };
 
 [[nodiscard]] Candidate load_candidate(const WorkerConfig&);
-[[nodiscard]] std::string file_digest(const std::string& path);  // SHA-256; empty: no such file
 
 // Whether a variant is asked for such a call: its domain, and facts that a domain must name to be asked for
 // (SlotParts::paired): a variant that names no quant runs dense weights only.
 [[nodiscard]] Match applicable(const CandidateVariant&, const Descriptor&);
-
-// The domain facts of a case on a device.
-[[nodiscard]] Descriptor descriptor_of(const SlotSpec&, const Case&, const std::string& architecture, bool captured);
 
 }  // namespace assay

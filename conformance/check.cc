@@ -21,10 +21,13 @@
 #include "conformance/progress.hpp"
 #include "conformance/report_folder.hpp"
 #include "conformance/shard.hpp"
+#include "harness/case/digest.hpp"
+#include "harness/case/json.hpp"
 #include "harness/device/cuda/cuda_device.hpp"
 #include "harness/device/owned_fd.hpp"
 #include "harness/rank/placing.hpp"
 #include "harness/result/parts.hpp"
+#include "harness/result/waivers.hpp"
 #include "reports/failure_text.hpp"
 #include "reports/junit.hpp"
 #include "reports/table.hpp"
@@ -72,7 +75,23 @@ std::string command_of(const Options& o) {
   for (const auto& d : o.devices) text += " --device " + std::string(name_of(d));
   for (const auto& d : o.dtypes) text += " --dtype " + std::string(name_of(d));
   for (const int n : o.ranks) text += " --ranks " + std::to_string(n);
+  if (!o.waivers.empty()) text += " --waivers " + shell_word(o.waivers);
   return text + " --tier " + std::string(name_of(o.tier)) + " --seed " + std::to_string(o.seed);
+}
+
+// Before a receipt's line on its way from a child; everything else is a line of results.
+constexpr std::string_view kReceipt = "receipt ";
+bool is_receipt(std::string_view text) { return text.rfind(kReceipt, 0) == 0; }
+
+// A rule line after the waivers; empty: it stays as it is.
+std::string waived(const Waivers& waivers, std::string_view text) {
+  if (text.find("\"kind\":\"rule\"") == std::string_view::npos) return {};
+  RunResults one;
+  one.has_run = true;  // the run's line is another one
+  add_line(one, text);
+  if (one.rules.empty()) return {};
+  waivers.apply(one.rules.front());
+  return to_json(one.rules.front()).dump();
 }
 
 // One child judge: reads its lines as they come.
@@ -218,16 +237,30 @@ int check_command(const Options& given) {
 
   if (options.shard >= 0) {
     ResultWriter writer(options.results_fd);
-    run_shard(options, *candidate, share_of(units, options.shard, options.shards, options.tier), writer);
+    run_shard(options, *candidate, share_of(units, options.shard, options.shards, options.tier), writer,
+              [&](const std::string& receipt) { writer.raw_line(std::string(kReceipt) + receipt); });
     return 0;
   }
 
+  Waivers waivers;
+  try {
+    if (!options.waivers.empty()) waivers = Waivers::read(options.waivers, today_utc());
+  } catch (const WaiverError& bad) {
+    return refuse(bad.what());
+  }
+  for (const Waiver& w : waivers.all()) {
+    const std::string where = options.waivers + ", line " + std::to_string(w.line) + ": ";
+    if (!find_rule(w.rule)) return refuse(where + "rule is no rule: " + shown(w.rule) + "; `assay list rules` has them");
+    if (!find_slot(w.slot)) return refuse(where + "slot is no slot: " + shown(w.slot) + "; `assay list slots` has them");
+  }
+
   std::optional<ReportFolder> folder;
-  std::unique_ptr<ResultWriter> writer;
+  std::unique_ptr<ResultWriter> writer, receipts;
   try {
     for (const std::string& path : corpus_files(options.corpus)) (void)read_trial(path);  // before anything is judged
     folder.emplace(options.report, options.corpus);
     writer = std::make_unique<ResultWriter>(folder->results());
+    receipts = std::make_unique<ResultWriter>(folder->receipts());
   } catch (const std::exception& failure) {
     return refuse(failure.what());
   }
@@ -239,13 +272,16 @@ int check_command(const Options& given) {
   std::string unwritten;  // why a line did not reach the disk
   const auto line = [&](std::string_view text) {
     if (!unwritten.empty()) return;
+    const std::string changed = waivers.all().empty() ? "" : waived(waivers, text);
+    if (!changed.empty()) text = changed;
     try {
-      writer->raw_line(text);
+      is_receipt(text) ? receipts->raw_line(text.substr(kReceipt.size())) : writer->raw_line(text);
     } catch (const std::runtime_error& failure) {
       unwritten = failure.what();
       interrupted = 1;  // nothing that cannot be written is judged
       return;
     }
+    if (is_receipt(text)) return;
     add_line(results, text);
     progress.line(results);
   };
@@ -270,7 +306,7 @@ int check_command(const Options& given) {
   }
   run.nccl = candidate->nccl.path;
   run.nccl_version = candidate->nccl.version;
-  run.nccl_sha256 = file_digest(candidate->nccl.path);
+  run.nccl_sha256 = sha256_of_file(candidate->nccl.path);
   run.tier = name_of(options.tier);
   run.isolation = options.in_process ? "in-process" : "trusting";
   run.seed = options.seed;
@@ -290,7 +326,7 @@ int check_command(const Options& given) {
                 std::string(name_of(rule.reason)).c_str(), rule.text.c_str());
   } else if (options.in_process) {
     // One process from end to end, for debuggers and compute-sanitizer.
-    run_shard(options, *candidate, units, *writer);
+    run_shard(options, *candidate, units, *writer, [&](const std::string& taken) { receipts->raw_line(taken); });
     results = read_results(folder->results());
   } else {
     struct sigaction action = {};
@@ -301,7 +337,10 @@ int check_command(const Options& given) {
     if (device_lock.get() < 0) throw std::runtime_error("cannot create a memory file");
     std::vector<Child> children;
     for (int i = 0; i < jobs; ++i) children.push_back(start_child(options, i, jobs, device_lock.get()));
-    judges = run_children(children, [&](std::string_view text) { lines(parts.take(text)); });
+    judges = run_children(children, [&](std::string_view text) {
+      if (is_receipt(text)) return line(text);
+      lines(parts.take(text));
+    });
     lines(parts.rest());
   }
   progress.end();
@@ -310,6 +349,10 @@ int check_command(const Options& given) {
   const std::size_t owed = units.size() * selected_rules(options).size();
   if (!interrupted && judges == ExitCode::pass && !candidate->fault && results.rules.size() != owed)
     judges = ExitCode::internal;
+  if (!interrupted && judges == ExitCode::pass) {
+    for (const RuleRecord& pass : waivers.unexpected(results)) line(to_json(pass).dump());
+    for (const std::string& note : waivers.unused(results)) std::printf("note: %s\n", note.c_str());
+  }
   EndRecord end = end_for(results);
   end.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   if (interrupted || judges != ExitCode::pass) {

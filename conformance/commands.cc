@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 
 #include "conformance/installation.hpp"
 #include "conformance/targets/contract_rules.hpp"
@@ -46,6 +47,15 @@ WorkerConfig worker_config(const Options& options, DeviceType device) {
   config.in_process = options.in_process;
   config.data_limit = usual_data_limit();
   return config;
+}
+
+std::string today_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", &parts);
+  return text;
 }
 
 int refuse(const std::string& sentence) {

@@ -18,6 +18,9 @@ int contract_command(const Options&);
 // How workers of the candidate that the options name are started.
 [[nodiscard]] WorkerConfig worker_config(const Options&, DeviceType);
 
+// The day, as waivers write it: "2026-11-29".
+[[nodiscard]] std::string today_utc();
+
 // Bad input: one sentence on standard error, exit code 2.
 int refuse(const std::string& sentence);
 

@@ -384,6 +384,7 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
   result.subject.rule = rule.id;
   UnitState& state = state_of(unit);
   const auto done = [&] {
+    if (config_.waivers) config_.waivers->apply(result);
     writer_.line(to_json(result));
     return result;
   };

@@ -19,6 +19,7 @@
 #include "conformance/candidate.hpp"
 #include "harness/drive/bench.hpp"
 #include "harness/result/records.hpp"
+#include "harness/result/waivers.hpp"
 #include "harness/result/writer.hpp"
 
 namespace assay {
@@ -39,6 +40,7 @@ struct ExaminerConfig {
   std::string program = "assay";           // as the user called it
   std::string replay_suffix;               // " --library ./lib.so"
   std::string architecture = "cpu";
+  const Waivers* waivers = nullptr;        // none; outlives the examiner
 };
 
 class Examiner {

@@ -65,6 +65,7 @@ ParseOutcome parse_options(int argc, char** argv) {
   check->add_option("--jobs", o.jobs, "judges at once; default: one a core");
   check->add_option("--report", o.report, "folder for results.jsonl, junit.xml and trials")->capture_default_str();
   check->add_option("--corpus", o.corpus, "folder of counterexamples: tried first, and added to");
+  check->add_option("--waivers", o.waivers, "TOML file of failures that are waived until a day");
   check->add_flag("--load-only", o.load_only, "only load the library and check its table");
   check->add_option("--offers", o.slots_offered, "with --load-only: fail unless exactly these slots are offered");
   check->add_option("--shard", o.shard)->group("");

@@ -25,6 +25,7 @@ struct Options {
   unsigned jobs = 0;                     // 0: one a core, at most one a unit
   std::string report = "assay-report";
   std::string corpus;                    // empty: none
+  std::string waivers;                   // file; empty: none
   std::string called = "assay";          // how the user calls this program, for commands that are printed
   bool in_process = false, load_only = false;
   int ordinal = 0;                       // CUDA device

@@ -37,17 +37,20 @@ void need_file_name(const std::string& path, const char* option) {
 }  // namespace
 
 ReportFolder::ReportFolder(const std::string& report, const std::string& corpus)
-    : results_(report + "/results.jsonl"), junit_(report + "/junit.xml") {
+    : results_(report + "/results.jsonl"), receipts_(report + "/receipts.jsonl"), junit_(report + "/junit.xml") {
   need_folder(report, "report", "--report");
   need_folder(report + "/trials", "trial", "--report");
   if (!corpus.empty()) need_folder(corpus, "corpus", "--corpus");
   need_file_name(results_, "--report");
+  need_file_name(receipts_, "--report");
   need_file_name(junit_, "--report");
   lock_ = OwnedFd(open((report + "/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   if (lock_.get() < 0) refuse("cannot write into the report folder " + report, "--report");
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) refuse("another run is writing into " + report, "--report");
   std::error_code error;
-  if (fs::exists(results_)) fs::rename(results_, report + "/results.previous.jsonl", error);
+  for (const char* name : {"results", "receipts"})
+    if (const std::string path = report + "/" + name; !error && fs::exists(path + ".jsonl"))
+      fs::rename(path + ".jsonl", path + ".previous.jsonl", error);
   if (error) refuse("cannot put the last results of " + report + " aside (" + error.message() + ")", "--report");
 }
 

@@ -1,7 +1,7 @@
 // report_folder.hpp: the folder that a run writes into: made, tried and locked before anything is judged.
 //
 // Promises: a folder that the run could not finish writing into is refused with one sentence, and one run writes into a
-// folder at a time. What an earlier run left as results.jsonl becomes results.previous.jsonl.
+// folder at a time. What an earlier run left as results.jsonl becomes results.previous.jsonl, and its receipts likewise.
 // Who calls it: check.cc.
 #pragma once
 
@@ -17,12 +17,13 @@ class ReportFolder {
   ReportFolder(const std::string& report, const std::string& corpus);
 
   [[nodiscard]] const std::string& results() const noexcept { return results_; }
+  [[nodiscard]] const std::string& receipts() const noexcept { return receipts_; }
   [[nodiscard]] const std::string& junit() const noexcept { return junit_; }
   // Throws std::runtime_error where the text did not reach the file.
   void write_junit(const std::string& text) const;
 
  private:
-  std::string results_, junit_;
+  std::string results_, receipts_, junit_;
   OwnedFd lock_;
 };
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "conformance/installation.hpp"
+#include "conformance/targets/registered.hpp"
 #include "harness/device/memory.hpp"
 #include "harness/device/owned_fd.hpp"
 
@@ -14,6 +15,16 @@ namespace assay {
 namespace {
 
 constexpr int kMostParts = 8;
+
+// Empty for a slot that is no target, and in a program that holds a stranger's slots only.
+std::string registered_contract(const SlotSpec& slot) {
+  try {
+    const Target* target = registered_catalogue().find(slot.id);
+    return target ? target->contract_digest() : "";
+  } catch (const CatalogueError&) {
+    return {};
+  }
+}
 
 // What one device's units share.
 struct Judge {
@@ -28,9 +39,11 @@ struct Context {
   const Options& options;
   std::vector<Unit> units;
   ResultWriter& writer;
+  std::function<void(const std::string&)> on_receipt;
   ReferenceModule references;
   std::map<DeviceType, Judge> judges;
   std::vector<const RuleSpec*> rules;
+  Waivers waivers;
 
   Judge& judge(DeviceType device) {
     Judge& j = judges[device];
@@ -43,6 +56,8 @@ struct Context {
     }
     BenchConfig config;
     config.worker = worker_config(options, device);
+    config.on_receipt = on_receipt;
+    config.contract_digest = registered_contract;
     if (device == DeviceType::cuda && options.device_lock >= 0) {
       // An open file of this judge's own: flock tells open files apart, not descriptors.
       j.lock = OwnedFd(open(("/proc/self/fd/" + std::to_string(options.device_lock)).c_str(), O_RDWR | O_CLOEXEC));
@@ -55,6 +70,7 @@ struct Context {
     examine.rules = rules;
     examine.trial_folder = options.report.empty() ? "" : options.report + "/trials";
     examine.corpus = options.corpus;
+    examine.waivers = &waivers;
     examine.program = options.called;
     if (!options.library.empty()) examine.replay_suffix += " --library " + shell_word(options.library);
     if (!options.worker.empty()) examine.replay_suffix += " --worker " + shell_word(options.worker);
@@ -154,12 +170,15 @@ std::vector<Unit> share_of(const std::vector<Unit>& units, int judge, int judges
   return mine;
 }
 
-void run_shard(const Options& options, const Candidate&, const std::vector<Unit>& units, ResultWriter& writer) {
+void run_shard(const Options& options, const Candidate&, const std::vector<Unit>& units, ResultWriter& writer,
+               std::function<void(const std::string&)> on_receipt) {
   // Tensors of a size come and go with every trial: keep their pages.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  Context context{options, units, writer, ReferenceModule(reference_path()), {}, {}};
+  Context context{options, units, writer, std::move(on_receipt), ReferenceModule(reference_path()), {}, {}, {}};
   context.rules = selected_rules(options);
+  // Elsewhere the parent applies them, to what its judges say together.
+  if (options.in_process && !options.waivers.empty()) context.waivers = Waivers::read(options.waivers, today_utc());
   for (const SlotSpec* slot : slot_catalogue()) {
     if (std::none_of(units.begin(), units.end(), [&](const Unit& u) { return u.variant->slot == slot; })) continue;
     for (const RuleSpec* rule : context.rules)

@@ -4,6 +4,8 @@
 // NO_DECISION lines, never a skip. How units are shared among judges depends on their number and the tier alone.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "conformance/commands.hpp"
@@ -23,6 +25,8 @@ namespace assay {
 // What one judge has: no two parts of a unit, and as many as the others, give or take one.
 [[nodiscard]] std::vector<Unit> share_of(const std::vector<Unit>&, int judge, int judges, Tier);
 
-void run_shard(const Options&, const Candidate&, const std::vector<Unit>&, ResultWriter&);
+// `on_receipt`: given each receipt that was taken, one line.
+void run_shard(const Options&, const Candidate&, const std::vector<Unit>&, ResultWriter&,
+               std::function<void(const std::string&)> on_receipt);
 
 }  // namespace assay

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "harness/case/json.hpp"
 #include "harness/catalogue/canonical.hpp"
 #include "harness/catalogue/contract.hpp"
+#include "harness/receipt/receipt.hpp"
 #include "harness/result/records.hpp"
 
 extern char** environ;
@@ -154,6 +156,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"NegativeJobs", {"check", kLibrary, "--jobs", "-3"}, "--jobs"},
         Refusal{"ReportIsAFile", {"check", kLibrary, "--report", "/etc/passwd"}, "report folder /etc/passwd"},
         Refusal{"ReportCannotBeMade", {"check", kLibrary, "--report", "/proc/nope/x"}, "report folder /proc/nope/x"},
+        Refusal{"NoSuchWaivers", {"check", kLibrary, "--waivers", "/nonexistent.toml"}, "/nonexistent.toml"},
+        Refusal{"WaiversAreNoToml", {"check", kLibrary, "--waivers", "/etc/passwd"}, "/etc/passwd, line 1: "},
         Refusal{"CorpusIsAFile", {"check", kLibrary, "--corpus", "/etc/passwd"}, "/etc/passwd"},
         Refusal{"NoSuchTrial", {"replay", "/nonexistent.json", "--library", kLibrary}, "/nonexistent.json"},
         Refusal{"NotATrial", {"replay", "/etc/passwd", "--library", kLibrary}, "/etc/passwd is not a trial"},
@@ -251,7 +255,7 @@ TEST_F(Program, KilledJudgeIsNoDecisionAndTheOthersFinish) {
 }
 
 TEST_F(Program, ReportThatCouldNotBeFinishedIsRefusedBeforeTheRun) {
-  for (const char* file : {"trials", "results.jsonl", "junit.xml"}) {
+  for (const char* file : {"trials", "results.jsonl", "receipts.jsonl", "junit.xml"}) {
     std::filesystem::remove_all(report());
     std::filesystem::create_directories(report());
     if (std::string(file) == "trials")
@@ -300,7 +304,40 @@ TEST_F(Program, FailureIsExitCode1AndItsReplayFailsToo) {
   EXPECT_NE(out().find("FAIL  " + failure.subject.rule), std::string::npos) << out();
   EXPECT_EQ(run({"replay", failure.trial_file, "--library", ASSAY_HOST_KERNELS}), 0) << out() << err();
 }
+
+TEST_F(Program, AWaivedFailureFailsNothingUntilItsDay) {
+  const auto check = [&](const std::string& library, const std::string& expires, const std::string& tier = "quick") {
+    std::ofstream(folder + "/waivers.toml")
+        << "[[waiver]]\nrule = \"number.reference\"\nslot = \""
+        << (library == ASSAY_WRONG_KERNELS ? "activation.silu_and_mul" : "norm.rmsnorm") << "\"\nvariant = \""
+        << (library == ASSAY_WRONG_KERNELS ? "faulty" : "host.rows") << "\"\nreason = \"mismatch\"\nowner = \"me\"\n"
+        << "tracker = \"https://tracker.example.org/7\"\nexpires = " << expires << "\n";
+    return run({"check", library, "--slot", library == ASSAY_WRONG_KERNELS ? "activation.silu_and_mul" : "norm.rmsnorm",
+                "--dtype", "fp32", "--rule", "number.reference", "--rule", "write.every_cell", "--tier", tier,
+                "--waivers", folder + "/waivers.toml", "--report", report()});
+  };
+  EXPECT_EQ(check(ASSAY_WRONG_KERNELS, "2999-12-31"), 0) << out() << err();
+  EXPECT_NE(out().find("WAIVED"), std::string::npos) << out();
+  EXPECT_NE(text_of(report() + "/junit.xml").find("<skipped message=\"WAIVED (mismatch): until 2999-12-31 by me"),
+            std::string::npos);
+  EXPECT_EQ(conclude(read_results(results())).verdict, "PASS");
+  EXPECT_EQ(check(ASSAY_WRONG_KERNELS, "2020-01-01"), 1) << out() << err();
+  EXPECT_NE(text_of(results()).find("its waiver expired on 2020-01-01"), std::string::npos);
+  EXPECT_EQ(check(ASSAY_WRONG_KERNELS, "soon"), 2) << out();
+  EXPECT_NE(err().find("waivers.toml, line 8"), std::string::npos) << err();
+  EXPECT_EQ(check(ASSAY_HOST_KERNELS, "2999-12-31"), 0) << out() << err();
+  EXPECT_NE(out().find("UNEXPECTED_PASS"), std::string::npos) << out();
+  EXPECT_EQ(check(ASSAY_HOST_KERNELS, "2999-12-31", "gate"), 1) << out() << err();
+}
 #endif
+
+TEST_F(Program, ReceiptsOfARunLieBesideItsResults) {
+  EXPECT_EQ(run({"check", ASSAY_FP32_ONLY, "--dtype", "fp32", "--report", report()}), 0) << out() << err();
+  std::ifstream file(report() + "/receipts.jsonl");
+  std::set<std::string> kinds;
+  for (std::string line; std::getline(file, line);) kinds.insert(std::string(name_of(decode(line).kind)));
+  EXPECT_EQ(kinds, (std::set<std::string>{"active", "fired", "completed", "replayed"}));
+}
 
 }  // namespace
 }  // namespace assay

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "assay/rule.hpp"
+#include "harness/receipt/forged_test.hpp"
 
 namespace assay::forged {
 
@@ -109,12 +110,25 @@ inline CallSeen right_bystander(const std::string& label) {
   return call;
 }
 
+// What one rank's mint said.
+inline std::shared_ptr<const ReceiptBook> receipts(std::initializer_list<ReceiptKind> kinds) {
+  auto book = std::make_shared<ReceiptBook>();
+  for (const ReceiptKind kind : kinds) {
+    Receipt r = forged_receipt(kind);
+    if (is_of_a_call(kind)) r.call = {slot().id, "forged", forged_digest('c'), forged_digest('d')};
+    book->receipts.push_back(std::move(r));
+  }
+  return book;
+}
+
 // What a right, deterministic, graph-safe candidate makes a drive see.
 inline Observation right(Drive drive, const Case& c = base_case()) {
   Observation seen;
   seen.slot = &slot();
   seen.variant = {0, "forged", ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC};
   seen.trial.variant = "forged";
+  seen.receipts =
+      receipts({ReceiptKind::active, ReceiptKind::fired, ReceiptKind::completed, ReceiptKind::replayed});
   seen.trial.part.drive = drive;
   seen.trial.part.cases.assign(cases_of(drive), c);
   for (const ArgumentSpec& w : slot().weights) seen.weights.push_back({&w, 0, ""});

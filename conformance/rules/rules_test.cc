@@ -144,6 +144,21 @@ const std::vector<Misdeed>& misdeeds() {
          for (std::size_t i = 0; i < seen.usage.size(); ++i) seen.usage[i].bytes_used += i * (2u << 20);
        }},
       {"graph.no_growth", Drive::many_replays, Reason::growth, [](Observation& seen) { ++seen.usage.back().handles; }},
+      {"receipt.fired", Drive::eager, Reason::never_executed,
+       [](Observation& seen) { seen.receipts = receipts({ReceiptKind::active}); }},
+      {"receipt.fired", Drive::eager, Reason::never_executed,  // called, and nothing came of it
+       [](Observation& seen) { seen.receipts = receipts({ReceiptKind::active, ReceiptKind::fired}); }},
+      {"receipt.fired", Drive::eager, Reason::fallback,
+       [](Observation& seen) {
+         seen.receipts = receipts(
+             {ReceiptKind::active, ReceiptKind::fired, ReceiptKind::completed, ReceiptKind::fallback});
+       }},
+      {"receipt.bound", Drive::eager, Reason::unbound,
+       [](Observation& seen) {
+         auto book = *seen.receipts;
+         book.refused.emplace_back("a receipt of rank 0 was refused: its seal is not this launch's");
+         seen.receipts = std::make_shared<ReceiptBook>(book);
+       }},
       {"stream.ordered", Drive::late_producer, Reason::late_write,
        [](Observation& seen) { seen.late_write = "8 bytes of out"; }},
       {"stream.ordered", Drive::late_producer, Reason::unordered, wrong(0)},
@@ -270,6 +285,10 @@ const std::vector<Empty>& empties() {
       {"graph.eager_after", Drive::interleaved_graphs, no, nothing},
       {"graph.workspace_moves", Drive::regrow, pass, uninformative},
       {"graph.no_growth", Drive::many_replays, no, [](Observation& seen) { seen.usage.clear(); }},
+      {"receipt.fired", Drive::eager, no,
+       [](Observation& seen) { without_cells(seen), seen.receipts = receipts({ReceiptKind::active}); }},
+      {"receipt.bound", Drive::eager, pass,
+       [](Observation& seen) { seen.receipts = receipts({ReceiptKind::active}); }},
       {"stream.ordered", Drive::late_producer, pass, uninformative},
       {"stream.no_host_sync", Drive::held_stream, pass, nothing},
       {"stream.concurrent", Drive::two_streams, pass, uninformative},

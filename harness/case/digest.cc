@@ -3,6 +3,9 @@
 #include <openssl/evp.h>
 
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <stdexcept>
 
 namespace assay {
@@ -19,6 +22,14 @@ std::string sha256_hex(std::string_view bytes) {
     hex += "0123456789abcdef"[digest[i] & 15u];
   }
   return hex;
+}
+
+std::string sha256_of_file(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return {};
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return file.bad() ? std::string() : sha256_hex(bytes);
 }
 
 }  // namespace assay

@@ -11,5 +11,7 @@
 namespace assay {
 
 [[nodiscard]] std::string sha256_hex(std::string_view bytes);
+// Of a regular file; empty where there is none or it cannot be read.
+[[nodiscard]] std::string sha256_of_file(const std::string& path);
 
 }  // namespace assay

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -85,6 +86,8 @@ class Device {
   virtual Outcome sync_device() = 0;
   // After candidate code: did it synchronise a held stream, or leave a sticky error? Clears the record.
   virtual Outcome verdict_on_call() = 0;
+  // Operations that candidates have enqueued so far, trusted ones on their behalf included; where the device counts.
+  [[nodiscard]] virtual std::optional<std::uint64_t> enqueued() const { return std::nullopt; }
 
   virtual Outcome begin_capture(std::uint32_t stream, CaptureMode) = 0;
   virtual Outcome end_capture(std::uint32_t stream, std::uint32_t graph, GraphInventory&) = 0;  // and instantiates

@@ -37,6 +37,9 @@ struct BenchConfig {
   WorkerConfig worker;
   std::uint64_t far_pitch_elements = (1ULL << 31) + (1ULL << 20);
   std::optional<int> device_lock;       // a file that judges of one GPU take turns on, for the length of a run
+  // What receipts bind a slot's calls to; left out or empty: a digest of the slot's arguments (bench_receipts.cc).
+  std::function<std::string(const SlotSpec&)> contract_digest = {};
+  std::function<void(const std::string&)> on_receipt = {};  // given each line that was taken
 };
 
 // What a collected call is, beyond its bytes.

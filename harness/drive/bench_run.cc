@@ -40,8 +40,9 @@ std::optional<Fault> Bench::State::start() {
   started += static_cast<std::uint64_t>(world);
   workers.reset();
   workers = std::make_unique<RankSet>(config.worker, world, grouped);
+  open_ledger();
   std::optional<DeviceTurns::Hold> turn;
-  if (auto fault = workers->open([&] { turn.emplace(joining()); })) return fault;
+  if (auto fault = workers->open(ledger.get(), [&] { turn.emplace(joining()); })) return fault;
   device = (*workers)[0].device_description();
   return std::nullopt;
 }
@@ -102,7 +103,7 @@ int Bench::State::deadline_ms(std::int64_t cells) const {
 }
 
 // One run in the workers. What they wrote is copied: judged is the judge's own.
-RankSet::Run Bench::State::run(int deadline) {
+RankSet::Run Bench::State::run(int deadline, const std::string& named) {
   const std::uint32_t steps = program->step_count;
   for (int r = 0; r < world; ++r) {
     Program& theirs = (*workers)[r].program();
@@ -115,7 +116,7 @@ RankSet::Run Bench::State::run(int deadline) {
   }
   output.clear();
   const auto start = Clock::now();
-  RankSet::Run outcome = workers->run(deadline);
+  RankSet::Run outcome = workers->run(deadline, named);
   const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   results.resize(static_cast<std::size_t>(world));
   for (int r = 0; r < world; ++r) {
@@ -270,10 +271,11 @@ bool Bench::flush() {
       cells = std::max({cells, slot_->output_cells(b.c), static_cast<std::int64_t>(work_of(*slot_, b.c) / 64)});
     for (int r = 0; r < s.world; ++r) s.upload(r);
     const int steps = static_cast<int>(s.program->step_count);
+    const std::string named = s.named_calls(*slot_, variant_);
     RankSet::Run outcome;
     {
       const DeviceTurns::Hold turn = s.turns.turn();
-      outcome = s.run(s.deadline_ms(cells));
+      outcome = s.run(s.deadline_ms(cells), named);
     }
     if (outcome.fault) {  // a worker's end leaves nothing to trust
       s.seen->failed_label = s.script.label_of(std::min(static_cast<int>(outcome.fault->step), steps - 1));
@@ -286,6 +288,7 @@ bool Bench::flush() {
       if (outcome.failed >= 0) s.note_failed_step(outcome.failed);
     }
   }
+  if (s.ledger) s.seen->receipts = s.ledger->book();
   const bool well = !s.seen->fault && !s.seen->failed_op;
   // Dead workers are buried, and those whose device context is poisoned, or whose group cannot meet again.
   if (s.seen->fault || (s.seen->failed_op && (s.seen->failed_code == StepCode::device_fault || !s.workers->alive())))

@@ -59,6 +59,7 @@ struct Bench::State {
   std::unordered_map<std::string, Tensor> values;  // drawn for the present cases
   std::size_t values_bytes = 0;
   Arenas arenas;
+  std::unique_ptr<ReceiptLedger> ledger;  // of the present workers' launch; outlives them
   std::unique_ptr<RankSet> workers;
   std::map<std::uint32_t, std::uint64_t> mapped;  // arena -> generation, in the present workers
   std::map<std::uint32_t, bool> initialised;      // variants
@@ -69,6 +70,8 @@ struct Bench::State {
   double slowest_ms = 0;
   std::uint64_t started = 0;
   std::string device, output;
+  std::string library_digest;               // SHA-256 of the candidate's file
+  std::map<const SlotSpec*, std::string> contracts;  // digests
   bool grouped = false;  // the trial's slot is a collective
   int world = 1;
   bool unused = false;   // the workers are fresh: what history there is, is not theirs
@@ -105,7 +108,9 @@ struct Bench::State {
   int deadline_ms(std::int64_t cells) const;
   void begin(const SlotSpec& slot, std::uint32_t variant);
   void upload(int rank);
-  RankSet::Run run(int deadline_ms);
+  RankSet::Run run(int deadline_ms, const std::string& named);
+  void open_ledger();
+  std::string named_calls(const SlotSpec& slot, const VariantInfo& variant);
   [[nodiscard]] int done_by(int rank) const;
   void note_failed_step(int rank);
   void settle(int rank, int steps_done);

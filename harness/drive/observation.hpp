@@ -13,6 +13,7 @@
 #include "assay/reference.hpp"
 #include "assay/slot.hpp"
 #include "harness/device/device.hpp"
+#include "harness/receipt/ledger.hpp"
 #include "harness/tensor/guard.hpp"
 #include "harness/worker/blame.hpp"
 #include "harness/worker/program.hpp"
@@ -95,6 +96,8 @@ struct Observation {
   // many_replays.
   std::vector<DeviceUsage> usage;      // before the first interval and after each
   std::int64_t replays = 0;
+
+  std::shared_ptr<const ReceiptBook> receipts;  // of the launch, as far as it had come after this trial
 
   // Collectives: this is what rank 0 saw; what the others saw of the same trial. A fault or a failed step is told here,
   // whichever rank's it is.

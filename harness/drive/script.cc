@@ -41,6 +41,7 @@ void Script::begin(const SlotSpec& slot, std::uint32_t variant) {
   slot_ = &slot;
   variant_ = variant;
   labels_.clear();
+  calls_.clear();
 }
 
 int Script::simple(Op op, std::uint32_t stream, std::uint32_t a) {
@@ -105,6 +106,7 @@ int Script::release(const Binding& binding, std::uint32_t stream) {
 
 int Script::call(const Binding& binding, std::uint32_t stream) {
   const int index = simple(Op::call, stream, variant_);
+  calls_.emplace_back(index, &binding);
   ProgramStep& step = program_.steps[index];
   step.group = slot_->kind == Kind::collective ? 1 : 0;
   std::size_t tensor = 0;

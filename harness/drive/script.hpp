@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "assay/slot.hpp"
@@ -91,6 +92,9 @@ class Script {
   [[nodiscard]] int steps() const noexcept { return static_cast<int>(program_.step_count); }
   [[nodiscard]] const std::string& label_of(int step) const { return labels_[static_cast<std::size_t>(step)]; }
 
+  // The calls so far: the step, and the binding, which stays valid as long as the bench's.
+  [[nodiscard]] const std::vector<std::pair<int, const Binding*>>& calls() const noexcept { return calls_; }
+
   [[nodiscard]] std::uint32_t tensors() const noexcept { return program_.tensor_count; }
 
  private:
@@ -101,6 +105,7 @@ class Script {
   std::uint32_t variant_ = 0;
   std::string label_;
   std::vector<std::string> labels_;  // one a step
+  std::vector<std::pair<int, const Binding*>> calls_;
 };
 
 [[nodiscard]] Schedule schedule_of(const Case&) noexcept;

@@ -153,18 +153,32 @@ RankSet::Run RankSet::past_deadline(const std::vector<bool>& done) {
   return outcome;
 }
 
-std::optional<Fault> RankSet::open(const std::function<void()>& before_joining) {
-  const auto open_one = [](WorkerSession& rank) {
-    std::optional<Fault> fault = rank.open_device();
-    return fault ? fault : rank.load();
+void RankSet::take_receipts() {
+  for (std::size_t r = 0; r < ranks_.size(); ++r)
+    for (const std::string& line : ranks_[r]->take_receipts())
+      if (ledger_) ledger_->take(static_cast<int>(r), ranks_[r]->pid(), line);
+}
+
+std::optional<Fault> RankSet::open(ReceiptLedger* ledger, const std::function<void()>& before_joining) {
+  ledger_ = ledger;
+  const auto open_one = [&](int rank) {
+    std::optional<Fault> fault = (*this)[rank].open_device();
+    return fault ? fault : (*this)[rank].load(ledger_ ? std::optional(ledger_->ticket(rank)) : std::nullopt);
   };
   std::optional<Fault> fault;
   std::vector<std::future<std::optional<Fault>>> opening;  // a GPU's context takes a third of a second
-  for (const auto& rank : ranks_)
-    opening.push_back(std::async(device_ == DeviceType::host ? std::launch::deferred : std::launch::async, open_one,
-                                 std::ref(*rank)));
-  for (auto& opened : opening)
-    if (!fault) fault = opened.get();
+  for (int r = 0; r < world(); ++r)
+    opening.push_back(
+        std::async(device_ == DeviceType::host ? std::launch::deferred : std::launch::async, open_one, r));
+  try {
+    for (auto& opened : opening)
+      if (!fault) fault = opened.get();
+  } catch (const LibraryRefused&) {
+    opening.clear();  // waits for those that are under way
+    take_receipts();  // a rank that did not load says so
+    throw;
+  }
+  take_receipts();
   if (fault || !grouped_) return fault;
   if (before_joining) before_joining();
   std::vector<int> all(ranks_.size());
@@ -215,11 +229,16 @@ std::optional<Fault> RankSet::init(std::uint32_t variant) {
   return named(std::move(refused));
 }
 
-RankSet::Run RankSet::run(int deadline_ms) {
-  if (world() == 1) return {ranks_.front()->run(deadline_ms)};
-  for (const auto& rank : ranks_) rank->ask_run();
+RankSet::Run RankSet::run(int deadline_ms, const std::string& named_calls) {
+  if (world() == 1) {
+    Run outcome{ranks_.front()->run(deadline_ms, named_calls)};
+    take_receipts();
+    return outcome;
+  }
+  for (const auto& rank : ranks_) rank->ask_run(named_calls);
   Run outcome = together(std::vector<bool>(ranks_.size(), false), deadline_ms,
                          [](WorkerSession& rank) { return !rank.refusal().empty() || has_failed_step(rank); });
+  take_receipts();
   if (outcome.failed >= 0 && !(*this)[outcome.failed].refusal().empty())
     throw DeviceError((*this)[outcome.failed].refusal());
   for (std::size_t r = 0; !outcome.fault && r < ranks_.size(); ++r)

@@ -17,6 +17,7 @@
 
 #include "harness/rank/post.hpp"
 #include "harness/rank/segment.hpp"
+#include "harness/receipt/ledger.hpp"
 #include "harness/worker/session.hpp"
 
 namespace assay {
@@ -35,8 +36,10 @@ class RankSet {
   [[nodiscard]] bool alive() const noexcept;
   [[nodiscard]] WorkerSession& operator[](int rank) noexcept { return *ranks_[static_cast<std::size_t>(rank)]; }
 
-  // Device, library and the world's group. Throws DeviceError where the group's control collective is red.
-  [[nodiscard]] std::optional<Fault> open(const std::function<void()>& before_joining = {});
+  // Device, library and the world's group. Throws DeviceError where the group's control collective is red. The ledger,
+  // if any, takes the receipts of these workers from now on and outlives them.
+  [[nodiscard]] std::optional<Fault> open(ReceiptLedger* ledger = nullptr,
+                                          const std::function<void()>& before_joining = {});
   [[nodiscard]] std::optional<Fault> map(std::uint32_t arena, const std::vector<const Arena*>& of_ranks, Access,
                                          WorkerSession::Use);
   [[nodiscard]] std::optional<Fault> init(std::uint32_t variant);
@@ -45,7 +48,8 @@ class RankSet {
     std::optional<Fault> fault;
     int failed = -1;  // the rank whose step was the first not to be ok
   };
-  [[nodiscard]] Run run(int deadline_ms);  // each rank's program()
+  // Each rank's program(). `named`: as in WorkerSession::run.
+  [[nodiscard]] Run run(int deadline_ms, const std::string& named = {});
 
   [[nodiscard]] std::string output() const;
 
@@ -55,11 +59,13 @@ class RankSet {
   template <class Refused>
   Run together(std::vector<bool> done, int timeout_ms, Refused&& refused);
   Run past_deadline(const std::vector<bool>& done);
+  void take_receipts();
   void raise_abort();
 
   std::vector<std::unique_ptr<WorkerSession>> ranks_;
   std::vector<std::unique_ptr<Segment>> segments_;  // of the groups, in the order of joining
   DeviceType device_;
+  ReceiptLedger* ledger_ = nullptr;
   bool grouped_, aborted_ = false;
 };
 

@@ -60,8 +60,9 @@ struct Executor::Frame {
 };
 
 Executor::Executor(Device& device, BlackBox& box, std::map<std::uint32_t, WorkerArena>& arenas,
-                   std::map<std::uint32_t, std::unique_ptr<Group>>& groups, const assay_library& library)
-    : device_(device), box_(box), arenas_(arenas), groups_(groups), library_(library) {}
+                   std::map<std::uint32_t, std::unique_ptr<Group>>& groups, const assay_library& library,
+                   CallReceipts& receipts)
+    : device_(device), box_(box), arenas_(arenas), groups_(groups), library_(library), receipts_(receipts) {}
 
 Executor::~Executor() = default;
 
@@ -208,6 +209,8 @@ Outcome Executor::call(Program& program, const ProgramStep& step, ProgramResult&
   }
 
   box_.calls = box_.calls + 1;
+  receipts_.entering(box_.step, step.a);
+  const auto enqueued = device_.enqueued();
   const auto start = std::chrono::steady_clock::now();
   {
     PhaseGuard phase(box_, Phase::entry);
@@ -221,6 +224,9 @@ Outcome Executor::call(Program& program, const ProgramStep& step, ProgramResult&
   if (result.status != ASSAY_OK)
     return {StepCode::entry_failed, "the entry returned status " + std::to_string(result.status) + " " +
                                         first_line(frame.error, sizeof frame.error)};
+  if (!result.binding)
+    receipts_.returned(box_.step, step.a, step.stream,
+                       enqueued ? std::optional(*device_.enqueued() - *enqueued) : std::nullopt);
   return {};
 }
 
@@ -392,8 +398,23 @@ Outcome Executor::step(Program& program, const ProgramStep& s, ProgramResult& re
   return {StepCode::infrastructure, "the program has a step of unknown kind"};
 }
 
-void Executor::run(Program& program) {
+// What a finished step says about receipts.
+void Executor::tell_receipts(const ProgramStep& s, const ProgramResult& result) {
+  switch (s.op) {
+    case Op::begin_capture: return receipts_.begun_capture(s.stream);
+    case Op::end_capture: return receipts_.ended_capture(s.a, result.graph);
+    case Op::launch: return receipts_.launched(s.a, s.stream);
+    case Op::drop_graph: return receipts_.dropped(s.a);
+    case Op::sync: return receipts_.waited_for(s.stream);
+    case Op::sync_device: return receipts_.waited_for_device();
+    case Op::reset: return receipts_.reset();
+    default: return;
+  }
+}
+
+void Executor::run(Program& program, std::optional<NamedCalls> named) {
   frames_.clear();
+  receipts_.begin(std::move(named));
   box_.step = 0;
   bool failed = false;
   const std::uint32_t count = std::min(program.step_count, kMaxSteps);
@@ -408,6 +429,7 @@ void Executor::run(Program& program) {
     result.code = outcome.code;
     std::snprintf(result.text, sizeof result.text, "%s", outcome.text.c_str());
     failed = failed || !outcome.ok();
+    if (!failed) tell_receipts(program.steps[i], result);
     program.done = i + 1;
   }
   // A process that a kernel left behind, rather than an entry.

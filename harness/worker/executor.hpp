@@ -10,11 +10,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/device/device.hpp"
 #include "harness/device/memory.hpp"
+#include "harness/receipt/call_receipts.hpp"
 #include "harness/worker/black_box.hpp"
 #include "harness/worker/call.hpp"
 #include "harness/worker/group.hpp"
@@ -33,13 +35,15 @@ struct WorkerArena {
 class Executor {
  public:
   Executor(Device& device, BlackBox& box, std::map<std::uint32_t, WorkerArena>& arenas,
-           std::map<std::uint32_t, std::unique_ptr<Group>>& groups, const assay_library& library);
+           std::map<std::uint32_t, std::unique_ptr<Group>>& groups, const assay_library& library,
+           CallReceipts& receipts);
   ~Executor();
 
   // Once a variant and group (0: without one). Throws std::runtime_error with the candidate's error, DeviceError where
   // the machine was what failed.
   void init_variant(std::uint32_t variant, std::uint32_t group);
-  void run(Program& program);
+  // `named`: the calls that receipts may be minted for.
+  void run(Program& program, std::optional<NamedCalls> named);
 
   // Called after each entry: the number of processes left behind, and whether the control socket is still ours.
   std::function<std::uint32_t()> children_left;
@@ -54,6 +58,7 @@ class Executor {
   Outcome release(std::uint64_t token, ProgramResult*);
   Outcome after_candidate(ProgramResult&);
   Outcome enter_group(std::uint32_t group, assay_call&) const;
+  void tell_receipts(const ProgramStep&, const ProgramResult&);
   void describe(const ProgramTensor&, Frame&, std::size_t slot, bool writable);
 
   Device& device_;
@@ -61,6 +66,7 @@ class Executor {
   std::map<std::uint32_t, WorkerArena>& arenas_;
   std::map<std::uint32_t, std::unique_ptr<Group>>& groups_;  // from 1 on
   const assay_library& library_;
+  CallReceipts& receipts_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, void*> states_;  // by variant and group
   struct Prepared {
     std::uint32_t variant = 0;

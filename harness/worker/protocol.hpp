@@ -15,7 +15,7 @@
 namespace assay {
 
 inline constexpr std::uint32_t kMagic = 0x59415341;  // "ASAY"
-inline constexpr std::uint16_t kProtocolVersion = 3;
+inline constexpr std::uint16_t kProtocolVersion = 4;
 inline constexpr std::size_t kMaxFrame = 64 * 1024;
 
 enum class Frame : std::uint16_t { hello, map, load, open_device, join, init, run, quit, reply, failed };
@@ -28,7 +28,7 @@ class ProtocolError : public std::runtime_error {
 struct Message {
   Frame kind = Frame::reply;
   std::uint32_t sequence = 0;
-  std::string payload;             // JSON for all kinds but run
+  std::string payload;             // JSON; empty for a run of which no call earns a receipt
   std::vector<int> descriptors;    // the receiver owns them
 };
 

@@ -80,7 +80,6 @@ namespace {
 struct Answer {
   bool failed = false;
   json body;
-  std::string text;  // of the body
 
   [[nodiscard]] std::string word(const char* name) const {
     const auto at = body.find(name);
@@ -103,6 +102,8 @@ struct WorkerSession::State {
   std::uint32_t sequence = 0;
   Answer answer;        // the last one
   std::string refusal;  // its sentence, where it was refused
+  std::vector<std::string> receipts;
+  std::int64_t own_pid = -1;
   std::string description, device;
   NcclFacts nccl;
   std::string ring;
@@ -111,10 +112,10 @@ struct WorkerSession::State {
   void drain_output();
   void end();
   Fault bury(bool deadline);
-  void ask(Frame, const json&, std::vector<int> fds);
+  void ask(Frame, std::string payload, std::vector<int> fds);
   void descriptors(std::vector<pollfd>&) const;
   Heard hear(const pollfd* waits);
-  std::optional<Fault> command(Frame, const json&, std::vector<int> fds, int timeout_ms);
+  std::optional<Fault> command(Frame, std::string payload, std::vector<int> fds, int timeout_ms);
 };
 
 void WorkerSession::State::start() {
@@ -177,6 +178,7 @@ void WorkerSession::State::start() {
     }
     pidfd = OwnedFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   }
+  own_pid = config.in_process ? getpid() : pid;
   theirs.reset();  // while this process holds the worker's end, a worker that dies at once looks slow
   alive = true;
   try {
@@ -253,11 +255,11 @@ Fault WorkerSession::State::bury(bool deadline) {
   return blame(read(*box), ending);
 }
 
-void WorkerSession::State::ask(Frame kind, const json& request, std::vector<int> fds) {
+void WorkerSession::State::ask(Frame kind, std::string payload, std::vector<int> fds) {
   Message message;
   message.kind = kind;
   message.sequence = ++sequence;
-  if (kind != Frame::run) message.payload = request.dump();
+  message.payload = std::move(payload);
   message.descriptors = std::move(fds);
   broken = false;
   try {
@@ -289,7 +291,8 @@ WorkerSession::Heard WorkerSession::State::hear(const pollfd* waits) {
           throw ProtocolError(error.what());
         }
         if (!answer.body.is_object()) throw ProtocolError("a worker's reply is no object");
-        answer.text = std::move(got->payload);
+        if (const auto lines = answer.body.find("receipts"); lines != answer.body.end())
+          for (const json& line : *lines) receipts.push_back(line.is_string() ? line.get<std::string>() : line.dump());
         refusal = answer.failed ? answer.word("text") : std::string();
         return Heard::answer;
       }
@@ -300,9 +303,9 @@ WorkerSession::Heard WorkerSession::State::hear(const pollfd* waits) {
 }
 
 // One command and its answer, or the fault that ended the worker.
-std::optional<Fault> WorkerSession::State::command(Frame kind, const json& request, std::vector<int> fds,
+std::optional<Fault> WorkerSession::State::command(Frame kind, std::string payload, std::vector<int> fds,
                                                    int timeout_ms) {
-  ask(kind, request, std::move(fds));
+  ask(kind, std::move(payload), std::move(fds));
   const auto until = Clock::now() + std::chrono::milliseconds(timeout_ms);
   std::vector<pollfd> waits;
   while (true) {
@@ -341,14 +344,18 @@ WorkerSession::~WorkerSession() { state_->end(); }
 
 std::optional<Fault> WorkerSession::open_device() {
   const json request{{"device", name_of(state_->config.device)}, {"ordinal", state_->config.ordinal}};
-  if (auto fault = state_->command(Frame::open_device, request, {}, kOpenMs)) return fault;
+  if (auto fault = state_->command(Frame::open_device, request.dump(), {}, kOpenMs)) return fault;
   if (state_->answer.failed) throw DeviceError(state_->refusal);
   state_->device = state_->answer.word("describe");
   return std::nullopt;
 }
 
-std::optional<Fault> WorkerSession::load() {
-  if (auto fault = state_->command(Frame::load, json{{"path", state_->config.library}}, {}, kLoadMs)) return fault;
+std::optional<Fault> WorkerSession::load(const std::optional<LaunchTicket>& ticket) {
+  json request{{"path", state_->config.library}};
+  if (ticket)
+    request["launch"] = {{"scope", ticket->scope}, {"nonce", ticket->nonce}, {"key", ticket->key}, {"rank", ticket->rank},
+                         {"world", ticket->world_size}};
+  if (auto fault = state_->command(Frame::load, request.dump(), {}, kLoadMs)) return fault;
   if (state_->answer.failed) throw LibraryRefused(state_->answer.word("code"), state_->refusal);
   json& said = state_->answer.body;
   if (const auto nccl = said.find("nccl"); nccl != said.end()) {
@@ -357,9 +364,8 @@ std::optional<Fault> WorkerSession::load() {
       return nccl->is_object() && at != nccl->end() && at->is_string() ? at->get<std::string>() : std::string();
     };
     state_->nccl = {word("path"), word("version")};
-    said.erase("nccl");
   }
-  state_->description = said.dump();
+  state_->description = canonical(said.value("library", json::object()));
   return std::nullopt;
 }
 
@@ -368,7 +374,7 @@ std::optional<Fault> WorkerSession::map(std::uint32_t arena, const Arena& memory
                {"shelf", use == Use::shelf}, {"hosted", use == Use::hosted}};
   request["chunks"] = json::array();
   for (const Chunk& c : memory.plan().chunks) request["chunks"].push_back({c.offset, c.bytes});
-  if (auto fault = state_->command(Frame::map, request, use == Use::hosted ? std::vector<int>() : memory.descriptors(),
+  if (auto fault = state_->command(Frame::map, request.dump(), use == Use::hosted ? std::vector<int>() : memory.descriptors(),
                                    kMapMs))
     return fault;
   if (state_->answer.failed) throw DeviceError(state_->refusal);
@@ -386,13 +392,13 @@ Fault WorkerSession::refused_init() const {
 }
 
 std::optional<Fault> WorkerSession::init(std::uint32_t variant, std::uint32_t group) {
-  if (auto fault = state_->command(Frame::init, json{{"variant", variant}, {"group", group}}, {}, kInitMs)) return fault;
+  if (auto fault = state_->command(Frame::init, json{{"variant", variant}, {"group", group}}.dump(), {}, kInitMs)) return fault;
   if (state_->answer.failed) return refused_init();
   return std::nullopt;
 }
 
-std::optional<Fault> WorkerSession::run(int deadline_ms) {
-  if (auto fault = state_->command(Frame::run, {}, {}, deadline_ms)) return fault;
+std::optional<Fault> WorkerSession::run(int deadline_ms, const std::string& named) {
+  if (auto fault = state_->command(Frame::run, named, {}, deadline_ms)) return fault;
   if (state_->answer.failed) throw DeviceError(state_->refusal);
   return left_behind();
 }
@@ -414,13 +420,15 @@ std::optional<Fault> WorkerSession::left_behind() {
 }
 
 void WorkerSession::ask_join(std::uint32_t group, std::uint64_t id, int rank, int world, std::vector<int> descriptors) {
-  state_->ask(Frame::join, json{{"group", group}, {"id", id}, {"rank", rank}, {"world", world}},
+  state_->ask(Frame::join, json{{"group", group}, {"id", id}, {"rank", rank}, {"world", world}}.dump(),
               std::move(descriptors));
 }
 void WorkerSession::ask_init(std::uint32_t variant, std::uint32_t group) {
-  state_->ask(Frame::init, json{{"variant", variant}, {"group", group}}, {});
+  state_->ask(Frame::init, json{{"variant", variant}, {"group", group}}.dump(), {});
 }
-void WorkerSession::ask_run() { state_->ask(Frame::run, {}, {}); }
+void WorkerSession::ask_run(const std::string& named) { state_->ask(Frame::run, named, {}); }
+std::vector<std::string> WorkerSession::take_receipts() { return std::exchange(state_->receipts, {}); }
+std::int64_t WorkerSession::pid() const noexcept { return state_->own_pid; }
 void WorkerSession::descriptors(std::vector<pollfd>& list) const { state_->descriptors(list); }
 WorkerSession::Heard WorkerSession::hear() {
   std::vector<pollfd> waits;

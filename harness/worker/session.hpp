@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "harness/device/memory.hpp"
+#include "harness/receipt/receipt.hpp"
 #include "harness/worker/blame.hpp"
 #include "harness/worker/program.hpp"
 
@@ -62,20 +63,25 @@ class WorkerSession {
   // Each returns the fault that ended the worker, or nothing. Throws DeviceError where the device is absent,
   // LibraryRefused where the library cannot be used.
   [[nodiscard]] std::optional<Fault> open_device();
-  [[nodiscard]] std::optional<Fault> load();
+  // With a ticket its receipts are minted for that launch.
+  [[nodiscard]] std::optional<Fault> load(const std::optional<LaunchTicket>& ticket = std::nullopt);
   // A shelf is host memory for trusted copies, on any device; candidates are never shown it. A hosted arena is the
   // worker's own memory: of the judge's, only the plan is used.
   enum class Use : std::uint8_t { lent, shelf, hosted };
   [[nodiscard]] std::optional<Fault> map(std::uint32_t arena, const Arena&, Access, Use use = Use::lent);
   // group 0: none. A refused init is a Fault: entry_failed, or nobody's where the machine was what failed.
   [[nodiscard]] std::optional<Fault> init(std::uint32_t variant, std::uint32_t group = 0);
-  [[nodiscard]] std::optional<Fault> run(int deadline_ms);         // the program in program()
+  // The program in program(). `named`: JSON of its calls that receipts may be minted for, or empty.
+  [[nodiscard]] std::optional<Fault> run(int deadline_ms, const std::string& named = {});
+  // Receipts that came with answers, as they came; and the process that sends them.
+  [[nodiscard]] std::vector<std::string> take_receipts();
+  [[nodiscard]] std::int64_t pid() const noexcept;
 
   // ---- for workers that act at once (harness/rank): ask, wait on the descriptors, hear ----
   // What the member's group is made of: its segment, and on a GPU its sockets.
   void ask_join(std::uint32_t group, std::uint64_t id, int rank, int world, std::vector<int> descriptors);
   void ask_init(std::uint32_t variant, std::uint32_t group);
-  void ask_run();
+  void ask_run(const std::string& named = {});
   enum class Heard : std::uint8_t { nothing, answer, ended };
   void descriptors(std::vector<pollfd>&) const;                    // appends three
   [[nodiscard]] Heard hear();                                      // never waits

@@ -19,9 +19,11 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "harness/capability/library_table.hpp"
+#include "harness/case/digest.hpp"
 #include "harness/device/cuda/cuda_device.hpp"
 #include "harness/device/host/host_device.hpp"
 #include "harness/worker/black_box.hpp"
@@ -141,11 +143,10 @@ class Worker {
     Message reply;
     reply.sequence = message.sequence;
     try {
-      reply.payload = obey(message).dump(-1, ' ', false, json::error_handler_t::replace);
+      reply.payload = with_receipts(obey(message));
     } catch (const LoadFailure& failure) {
       reply.kind = Frame::failed;
-      reply.payload = json{{"code", failure.code()}, {"text", failure.what()}}.dump(
-          -1, ' ', false, json::error_handler_t::replace);
+      reply.payload = with_receipts(json{{"code", failure.code()}, {"text", failure.what()}});
     } catch (const DeviceError& error) {
       reply.kind = Frame::failed;
       reply.payload =
@@ -165,6 +166,11 @@ class Worker {
     }
   }
 
+  std::string with_receipts(json body) {
+    if (const std::vector<std::string> lines = mint_.take(); !lines.empty()) body["receipts"] = lines;
+    return body.dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+
   json obey(const Message& message) {
     switch (message.kind) {
       case Frame::open_device: return open_device(json::parse(message.payload));
@@ -177,7 +183,7 @@ class Worker {
         return json::object();
       }
       case Frame::run:
-        need_executor().run(program_);
+        need_executor().run(program_, named_calls(message.payload));
         return json::object();
       default: throw std::runtime_error("unexpected frame");
     }
@@ -263,12 +269,43 @@ class Worker {
     return json::object();
   }
 
+  // Empty where the judge has all the receipts that such a program can earn.
+  static std::optional<NamedCalls> named_calls(const std::string& payload) {
+    if (payload.empty()) return std::nullopt;
+    const json request = json::parse(payload);
+    NamedCalls named;
+    named.contract_digest = request.at("contract");
+    for (const json& call : request.at("calls")) named.descriptors[call.at(0)] = call.at(1);
+    return named;
+  }
+
   json load(const json& request) {
+    const std::string path = request.at("path");
+    if (const auto launch = request.find("launch"); launch != request.end())
+      mint_.open({launch->at("scope"), launch->at("nonce"), launch->at("key"), launch->at("rank"), launch->at("world")},
+                 sha256_of_file(path.empty() ? "/proc/self/exe" : path), device_ ? device_->describe() : "");
     box_.phase = static_cast<std::uint32_t>(Phase::load);
-    library_ = open_library(request.at("path").get<std::string>());
+    try {
+      library_ = open_library(path);
+    } catch (const LoadFailure& failure) {
+      mint_.mint(ReceiptKind::load_failed, {}, {{"reason", failure.code()}});
+      throw;
+    }
     const LibraryDescription description = describe(library_);
     box_.phase = static_cast<std::uint32_t>(Phase::trusted);
-    json said = describe_json(description);
+    // Names as they are now: what the table says later binds nobody.
+    std::vector<CallReceipts::VariantName> names;
+    std::set<std::string> slots;
+    for (const VariantDescription& v : description.variants) {
+      names.push_back({v.slot.value.value_or(""), v.id.value.value_or("")});
+      if (!names.back().slot.empty()) slots.insert(names.back().slot);
+    }
+    receipts_.emplace(mint_, std::move(names));
+    if (slots.empty())
+      mint_.mint(ReceiptKind::load_failed, {}, {{"reason", "no slot is offered"}});
+    else
+      mint_.mint(ReceiptKind::active, {}, {{"slots", std::vector<std::string>(slots.begin(), slots.end())}});
+    json said{{"library", describe_json(description)}};
     if (const auto nccl = loaded_nccl()) said["nccl"] = {{"path", nccl->path}, {"version", nccl->version}};
     return said;
   }
@@ -276,7 +313,7 @@ class Worker {
   Executor& need_executor() {
     if (!executor_) {
       if (!device_ || !library_) throw std::runtime_error("no device or no library is open");
-      executor_ = std::make_unique<Executor>(*device_, box_, arenas_, groups_, *library_);
+      executor_ = std::make_unique<Executor>(*device_, box_, arenas_, groups_, *library_, *receipts_);
       if (options_.own_process) {
         executor_->children_left = [this]() -> std::uint32_t {
           if (getpid() != own_pid_) _exit(0);  // a forked copy that came back from the entry
@@ -309,6 +346,8 @@ class Worker {
   std::unique_ptr<MemoryDomain> memory_;
   std::map<std::uint32_t, WorkerArena> arenas_;
   const assay_library* library_ = nullptr;
+  ReceiptMint mint_;
+  std::optional<CallReceipts> receipts_;  // from the load on
   std::unique_ptr<Executor> executor_;
 };
 

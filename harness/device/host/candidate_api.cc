@@ -79,6 +79,7 @@ Outcome Model::launch(assay_host_stream* handle, assay_host_kernel kernel, std::
   if (blocks == 0) return {StepCode::launch_invalid, "launched zero blocks"};
   if (args == nullptr && bytes != 0) return {StepCode::launch_invalid, "launched with a NULL argument block"};
   KernelLaunch launch{kernel, blocks, ArgumentBlock(args, bytes)};
+  ++enqueued_;
   if (stream != nullptr && stream->capture != nullptr) {
     add_node(*stream, std::move(launch));
     return {};
@@ -97,6 +98,7 @@ Outcome Model::launch_trusted(assay_host_stream* handle, Trusted work) {
   Lock lock(mutex_);
   Stream* stream = nullptr;
   if (Outcome found = find(handle, &stream); !found.ok()) return found;
+  ++enqueued_;
   if (stream == nullptr) {
     lock.unlock();
     work();

@@ -249,6 +249,7 @@ class HostDevice final : public Device {
   Outcome verdict_on_call() override {
     return guarded([&] { return model_->verdict_on_call(); });
   }
+  [[nodiscard]] std::optional<std::uint64_t> enqueued() const override { return model_->enqueued(); }
   Outcome begin_capture(std::uint32_t stream, CaptureMode mode) override {
     return guarded([&] { return model_->begin_capture(stream, mode); });
   }

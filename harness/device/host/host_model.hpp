@@ -6,6 +6,7 @@
 // Who calls it: host_device.cc for the program (trusted), candidate_api.cc for candidates.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -143,6 +144,7 @@ class Model {
   Outcome sync(std::uint32_t stream);
   Outcome sync_device();
   Outcome verdict_on_call();
+  [[nodiscard]] std::uint64_t enqueued() const noexcept { return enqueued_; }
   Outcome begin_capture(std::uint32_t stream, CaptureMode);
   Outcome end_capture(std::uint32_t stream, std::uint32_t graph, GraphInventory&);
   Outcome launch(std::uint32_t graph, std::uint32_t stream);
@@ -207,6 +209,7 @@ class Model {
   std::condition_variable changed_;  // an operation finished
   Schedule schedule_;
   std::uint64_t launches_ = 0;  // since the schedule was set
+  std::atomic<std::uint64_t> enqueued_{0};  // by candidates
   int draining_ = 0;
   bool abandoned_ = false;  // threads could not be started: those that were, stop
   std::vector<std::unique_ptr<Stream>> streams_;

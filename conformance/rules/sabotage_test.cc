@@ -1,0 +1,130 @@
+// The sabotage pack of routing-and-targets.md R8: candidates that raise, stay silent, are never eligible, leave the
+// work to stock, or are silent on one rank. None passes, and each fails, or decides nothing, as 8.4 says.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include "assay/rule.hpp"
+#include "conformance/examiner.hpp"
+#include "harness/device/owned_fd.hpp"
+#include "harness/result/failure_table.hpp"
+
+namespace assay {
+namespace {
+
+struct Outcome {
+  RuleRecord fired;
+  std::vector<std::string> receipts;
+};
+
+Outcome examine(const std::string& library, int ranks = 1) {
+  WorkerConfig worker;
+  worker.worker = ASSAY_WORKER;
+  worker.library = library;
+  worker.data_limit = usual_data_limit();
+  const Candidate candidate = load_candidate(worker);
+  EXPECT_FALSE(candidate.fault);
+  EXPECT_EQ(candidate.variants.size(), 1u);
+  Outcome outcome;
+  BenchConfig config;
+  config.worker = worker;
+  config.on_receipt = [&](const std::string& line) { outcome.receipts.push_back(line); };
+  const auto memory = make_host_memory();
+  ReferenceModule references(ASSAY_REFERENCES);
+  Bench bench(config, *memory, references);
+  const OwnedFd file(memfd_create("sabotage", MFD_CLOEXEC));
+  ResultWriter writer(file.get());
+  ExaminerConfig examine;
+  const RuleSpec* rule = find_rule("receipt.fired");
+  examine.rules = {rule};
+  Examiner examiner(examine, bench, writer);
+  outcome.fired = examiner.examine({&candidate.variants.front(), DType::f32, ranks}, *rule);
+  return outcome;
+}
+
+std::string told(const Outcome& o) {
+  return std::string(name_of(o.fired.verdict)) + " " + std::string(name_of(o.fired.reason)) + " " +
+         std::string(name_of(attribution_of(o.fired.verdict, o.fired.reason)));
+}
+
+int count(const Outcome& o, ReceiptKind kind) {
+  int n = 0;
+  for (const std::string& line : o.receipts) n += decode(line).kind == kind;
+  return n;
+}
+
+#ifdef ASSAY_FAULTY
+const std::string kFaulty = ASSAY_FAULTY "/";
+
+TEST(SabotagePack, ARaisingCandidateFails) {
+  const Outcome o = examine(kFaulty + "silu_error_status.so");
+  EXPECT_EQ(told(o), "FAIL entry_failed candidate") << o.fired.text;
+  EXPECT_GT(count(o, ReceiptKind::fired), 0);
+  EXPECT_EQ(count(o, ReceiptKind::completed), 0);
+  EXPECT_EQ(count(o, ReceiptKind::fallback), 0) << "nothing served it";
+}
+
+TEST(SabotagePack, ASilentCandidateFails) {
+  const Outcome o = examine(kFaulty + "norm_does_nothing.so");
+  EXPECT_EQ(told(o), "FAIL never_executed candidate") << o.fired.text;
+  EXPECT_GT(count(o, ReceiptKind::fired), 0);
+  EXPECT_EQ(count(o, ReceiptKind::completed), 0);
+}
+
+TEST(SabotagePack, ACandidateThatLeavesItsDomainToStockFails) {
+  const Outcome o = examine(kFaulty + "norm_unsupported_in_domain.so");
+  EXPECT_EQ(told(o), "FAIL entry_failed candidate") << o.fired.text;
+}
+
+TEST(SabotagePack, ACandidateThatIsSilentOnOneRankDecidesNothing) {
+  const Outcome o = examine(kFaulty + "collective_silent_on_one_rank.so", 2);
+  EXPECT_NE(o.fired.verdict, Verdict::pass) << told(o);
+  EXPECT_EQ(attribution_of(o.fired.verdict, o.fired.reason) == Attribution::candidate,
+            o.fired.verdict == Verdict::fail);
+  EXPECT_EQ(count(o, ReceiptKind::replayed), 0);
+}
+#endif
+
+TEST(SabotagePack, ANeverEligibleCandidateIsNoPass) {
+  const Outcome o = examine(ASSAY_NEVER_ELIGIBLE);
+  EXPECT_EQ(o.fired.judged, 0);
+  EXPECT_FALSE(passes_run(o.fired.verdict)) << told(o);
+  EXPECT_EQ(count(o, ReceiptKind::fired), 0);
+}
+
+TEST(SabotagePack, TheRightOneHasReceiptsOfEveryKindOnce) {
+  WorkerConfig worker;
+  worker.worker = ASSAY_WORKER;
+  worker.library = ASSAY_HOST_KERNELS;
+  const Candidate candidate = load_candidate(worker);
+  for (const CandidateVariant& v : candidate.variants) {
+    if (v.slot->id != "collective.all_reduce" || v.info.id != "host.group") continue;
+    BenchConfig config;
+    config.worker = worker;
+    std::map<ReceiptKind, int> seen;
+    config.on_receipt = [&](const std::string& line) { ++seen[decode(line).kind]; };
+    const auto memory = make_host_memory();
+    ReferenceModule references(ASSAY_REFERENCES);
+    Bench bench(config, *memory, references);
+    const OwnedFd file(memfd_create("sabotage", MFD_CLOEXEC));
+    ResultWriter writer(file.get());
+    ExaminerConfig examine;
+    for (const char* id : {"receipt.fired", "receipt.bound"}) examine.rules.push_back(find_rule(id));
+    Examiner examiner(examine, bench, writer);
+    for (const RuleSpec* rule : examine.rules) {
+      const RuleRecord record = examiner.examine({&v, DType::f32, 4}, *rule);
+      EXPECT_EQ(record.verdict, Verdict::pass) << rule->id << ": " << record.text;
+      EXPECT_GT(record.evidence, 0);
+    }
+    EXPECT_EQ(seen[ReceiptKind::active], 4);
+    EXPECT_EQ(seen[ReceiptKind::fired], 4) << "once a rank, however many calls";
+    EXPECT_EQ(seen[ReceiptKind::completed], 8) << "eager and captured";
+    EXPECT_EQ(seen[ReceiptKind::replayed], 4);
+    EXPECT_EQ(bench.workers_started(), 4u);
+    return;
+  }
+  FAIL() << "the host library has no all-reduce";
+}
+
+}  // namespace
+}  // namespace assay
