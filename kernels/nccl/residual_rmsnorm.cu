@@ -18,7 +18,8 @@ using assay_cuda::launch;
 using assay_cuda::preload;
 using assay_cuda::Rows;
 
-constexpr int kNormThreads = 256, kFinalizeThreads = 128, kWarp = 32;
+constexpr int kMostThreads = 1024, kPlainThreads = 256, kFinalizeThreads = 128, kWarp = 32;
+constexpr int kHeld = 2;  // groups of a row that a thread keeps between the sum and the store
 
 struct NormArgs {
   const void* sum;  // contiguous
@@ -27,19 +28,83 @@ struct NormArgs {
   float eps;
 };
 
+// Over all threads of a block, whole warps; every thread gets the same bits.
 __device__ float sum_over_block(float sum) {
-  __shared__ float of_warps[kNormThreads / kWarp];
+  __shared__ float of_warps[kMostThreads / kWarp];
   for (int lane = kWarp / 2; lane > 0; lane /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lane);
   if (threadIdx.x % kWarp == 0) of_warps[threadIdx.x / kWarp] = sum;
   __syncthreads();
-  sum = 0.0f;
-  for (float warp : of_warps) sum += warp;
+  const unsigned lane = threadIdx.x % kWarp;
+  sum = lane < blockDim.x / kWarp ? of_warps[lane] : 0.0f;
+  for (int other = kWarp / 2; other > 0; other /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, other);
   return sum;
 }
 
-// One row a block, read twice: the second time it lies in the cache. S is the sum's type, T the tensors'.
+__device__ float scale_of(float squares, const NormArgs& args) {
+  return 1.0f / sqrtf(sum_over_block(squares) / static_cast<float>(args.out_norm.columns) + args.eps);
+}
+
+// N cells from a 16-byte boundary on.
+template <class S, int N>
+__device__ void widen_cells(const void* row, std::int64_t first, float (&to)[N]) {
+  constexpr int kPer = kGroup<S>;
+  const auto* from = static_cast<const typename S::Cell*>(row) + first;
+#pragma unroll
+  for (int c = 0; c < N; c += kPer) {
+    typename S::Cell cells[kPer];
+    const uint4 raw = __ldg(reinterpret_cast<const uint4*>(from + c));
+    memcpy(cells, &raw, sizeof raw);
+#pragma unroll
+    for (int i = 0; i < kPer; ++i) to[c + i] = S::widen(cells[i]);
+  }
+}
+
+template <class T>
+__device__ void narrow_group(char* data, std::int64_t first, const float (&from)[kGroup<T>]) {
+  typename T::Cell cells[kGroup<T>];
+#pragma unroll
+  for (int i = 0; i < kGroup<T>; ++i) cells[i] = T::narrow(from[i]);
+  assay_cuda::store_group<T>(reinterpret_cast<typename T::Cell*>(data) + first, cells);
+}
+
+// One row a block, in registers. S is the sum's type, T the tensors'.
 template <class S, class T>
-__global__ void __launch_bounds__(kNormThreads) add_and_norm_kernel(const __grid_constant__ NormArgs args) {
+__global__ void __launch_bounds__(kMostThreads) add_and_norm_kernel(const __grid_constant__ NormArgs args) {
+  constexpr int N = kGroup<T>;
+  const std::int64_t row = blockIdx.x, columns = args.out_norm.columns;
+  const int groups = static_cast<int>(columns / N);
+  float held[kHeld][N];
+  float squares = 0.0f;
+#pragma unroll
+  for (int g = 0; g < kHeld; ++g) {
+    const int group = static_cast<int>(threadIdx.x + g * blockDim.x);
+    if (group >= groups) continue;
+    float residual[N];
+    widen_cells<S>(args.sum, row * columns + group * N, held[g]);
+    widen_cells<T>(args.residual, row * columns + group * N, residual);
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+      held[g][i] += residual[i];
+      squares = fmaf(held[g][i], held[g][i], squares);
+    }
+    narrow_group<T>(args.out_residual.data, args.out_residual.start(row) + group * N, held[g]);
+  }
+  const float scale = scale_of(squares, args);
+#pragma unroll
+  for (int g = 0; g < kHeld; ++g) {
+    const int group = static_cast<int>(threadIdx.x + g * blockDim.x);
+    if (group >= groups) continue;
+    float weight[N];
+    widen_cells<T>(args.weight, group * N, weight);
+#pragma unroll
+    for (int i = 0; i < N; ++i) held[g][i] *= scale * weight[i];
+    narrow_group<T>(args.out_norm.data, args.out_norm.start(row) + group * N, held[g]);
+  }
+}
+
+// Rows of any length, at any address: cell by cell, and read twice.
+template <class S, class T>
+__global__ void __launch_bounds__(kPlainThreads) plain_add_and_norm_kernel(const __grid_constant__ NormArgs args) {
   using Cell = typename T::Cell;
   const std::int64_t row = blockIdx.x, columns = args.out_norm.columns;
   const auto* sum = static_cast<const typename S::Cell*>(args.sum) + row * columns;
@@ -48,15 +113,15 @@ __global__ void __launch_bounds__(kNormThreads) add_and_norm_kernel(const __grid
   auto* out_norm = reinterpret_cast<Cell*>(args.out_norm.data) + args.out_norm.start(row);
   auto* out_residual = reinterpret_cast<Cell*>(args.out_residual.data) + args.out_residual.start(row);
   float squares = 0.0f;
-  for (std::int64_t i = threadIdx.x; i < columns; i += kNormThreads) {
+  for (std::int64_t i = threadIdx.x; i < columns; i += kPlainThreads) {
     const float v = S::widen(sum[i]) + T::widen(residual[i]);
     squares = fmaf(v, v, squares);
     out_residual[i * args.out_residual.column_step] = T::narrow(v);
   }
-  const float scale = 1.0f / sqrtf(sum_over_block(squares) / static_cast<float>(columns) + args.eps);
-  for (std::int64_t i = threadIdx.x; i < columns; i += kNormThreads) {
+  const float scale = scale_of(squares, args);
+  for (std::int64_t i = threadIdx.x; i < columns; i += kPlainThreads) {
     const float v = S::widen(sum[i]) + T::widen(residual[i]);
-    out_norm[i * args.out_norm.column_step] = T::narrow(v * scale * T::widen(weight[i]));
+    out_norm[i * args.out_norm.column_step] = T::narrow(v * (scale * T::widen(weight[i])));
   }
 }
 
@@ -86,11 +151,22 @@ __global__ void __launch_bounds__(kFinalizeThreads) finalize_kernel(const __grid
   }
 }
 
+bool on_16_bytes(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
+
 template <class S, class T>
 assay_status add_and_norm(const assay_call* call, const NormArgs& args) {
-  if (args.out_norm.rows == 0 || args.out_norm.columns == 0) return ASSAY_OK;
-  return launch(call, add_and_norm_kernel<S, T>, dim3(static_cast<unsigned>(args.out_norm.rows)), dim3(kNormThreads),
-                args);
+  constexpr std::int64_t kBytes = sizeof(typename T::Cell);
+  const std::int64_t columns = args.out_norm.columns, groups = columns / kGroup<T>;
+  if (args.out_norm.rows == 0 || columns == 0) return ASSAY_OK;
+  const dim3 grid(static_cast<unsigned>(args.out_norm.rows));
+  const bool vector = columns % kGroup<T> == 0 && groups <= kHeld * kMostThreads && on_16_bytes(args.sum) &&
+                      on_16_bytes(args.residual) && on_16_bytes(args.weight) &&
+                      assay_cuda::rows_aligned(args.out_norm, kBytes) &&
+                      assay_cuda::rows_aligned(args.out_residual, kBytes);
+  if (!vector) return launch(call, plain_add_and_norm_kernel<S, T>, grid, dim3(kPlainThreads), args);
+  const std::int64_t whole = (groups + kWarp - 1) / kWarp * kWarp;
+  return launch(call, add_and_norm_kernel<S, T>, grid,
+                dim3(static_cast<unsigned>(whole < kMostThreads ? whole : kMostThreads)), args);
 }
 
 bool norm_args(assay_in residual, assay_in weight, double eps, assay_out out_norm, assay_out out_residual,
@@ -127,6 +203,10 @@ assay_status finalize_sum_and_norm(const assay_call* call, const FinalizeArgs& f
 cudaError_t preload_all() {
   for (auto kernel : {add_and_norm_kernel<F32, F32>, add_and_norm_kernel<F16, F16>, add_and_norm_kernel<BF16, BF16>,
                       add_and_norm_kernel<F32, F16>, add_and_norm_kernel<F32, BF16>})
+    if (const cudaError_t error = preload(kernel); error != cudaSuccess) return error;
+  for (auto kernel :
+       {plain_add_and_norm_kernel<F32, F32>, plain_add_and_norm_kernel<F16, F16>, plain_add_and_norm_kernel<BF16, BF16>,
+        plain_add_and_norm_kernel<F32, F16>, plain_add_and_norm_kernel<F32, BF16>})
     if (const cudaError_t error = preload(kernel); error != cudaSuccess) return error;
   for (auto kernel : {finalize_kernel<F32>, finalize_kernel<F16>, finalize_kernel<BF16>})
     if (const cudaError_t error = preload(kernel); error != cudaSuccess) return error;
