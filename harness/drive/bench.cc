@@ -110,7 +110,7 @@ void Bench::begin_trial(Observation& seen) {
   s.next_token = 0;
   s.world = static_cast<int>(seen.trial.part.cases.front().world);
   s.grouped = slot_->kind == Kind::collective;
-  s.arenas.begin_trial(s.world, s.grouped && s.domain.type() == DeviceType::cuda);
+  s.arenas.begin_trial(s.world, s.config.hosted || (s.grouped && s.domain.type() == DeviceType::cuda));
   s.seen = &seen;
   while (static_cast<int>(seen.others.size()) + 1 < s.world) {
     Observation other;

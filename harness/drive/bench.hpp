@@ -36,6 +36,7 @@ namespace assay {
 struct BenchConfig {
   WorkerConfig worker;
   std::uint64_t far_pitch_elements = (1ULL << 31) + (1ULL << 20);
+  bool hosted = false;                  // workers own the memory, as those of CUDA collectives always do
   std::optional<int> device_lock;       // a file that judges of one GPU take turns on, for the length of a run
   // What receipts bind a slot's calls to; left out or empty: a digest of the slot's arguments (bench_receipts.cc).
   std::function<std::string(const SlotSpec&)> contract_digest = {};

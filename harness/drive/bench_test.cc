@@ -9,6 +9,7 @@
 
 #include "harness/case/generate.hpp"
 #include "harness/compare/comparators.hpp"
+#include "harness/drive/arenas.hpp"
 #include "harness/drive/drives.hpp"
 #include "harness/tensor/philox.hpp"
 
@@ -52,8 +53,9 @@ class BenchTest : public ::testing::Test {
  protected:
   BenchTest() { open(ASSAY_HOST_KERNELS, ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC); }
 
-  void open(const std::string& library, std::uint32_t flags) {
+  void open(const std::string& library, std::uint32_t flags, bool hosted = false) {
     BenchConfig config;
+    config.hosted = hosted;
     config.worker.worker = ASSAY_WORKER;
     config.worker.library = library;
     bench_ = std::make_unique<Bench>(config, *memory_, references_);
@@ -67,6 +69,8 @@ class BenchTest : public ::testing::Test {
     if (cases_of(drive) == 2) t.part.cases.push_back(companion(slot(), c, drive, Tier::quick));
     return observe(*bench_, t, Tier::quick);
   }
+
+  void expect_right_drives(int cases);
 
   Binding& bound(const Case& c) {
     header_ = {};
@@ -105,8 +109,8 @@ void expect_right(const Observation& seen, const std::string& what) {
   }
 }
 
-TEST_F(BenchTest, EveryDriveOfARightLibrarySeesNothingWrongInOneWorker) {
-  for (int i = 0; i < 12; ++i) {
+void BenchTest::expect_right_drives(int cases) {
+  for (int i = 0; i < cases; ++i) {
     const DType dtype = std::array{DType::f32, DType::f16, DType::bf16}[static_cast<std::size_t>(i) % 3];
     const Case c = drawn_case(slot(), dtype, Tier::quick, 8 * i, mix64(static_cast<std::uint64_t>(i) + 1));
     for (std::size_t d = 0; d < kDrives; ++d) {
@@ -120,6 +124,13 @@ TEST_F(BenchTest, EveryDriveOfARightLibrarySeesNothingWrongInOneWorker) {
   EXPECT_EQ(bench_->workers_started(), 1u);
 }
 
+TEST_F(BenchTest, EveryDriveOfARightLibrarySeesNothingWrongInOneWorker) { expect_right_drives(12); }
+
+TEST_F(BenchTest, MemoryThatTheWorkerHostsIsSeenByEveryDriveAsLentMemoryIs) {
+  open(ASSAY_HOST_KERNELS, ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC, true);
+  expect_right_drives(6);
+}
+
 TEST_F(BenchTest, FarRowsAreReadAndWrittenBeyondThirtyTwoBits) {
   Case c;
   c.dtype = DType::f32;
@@ -127,9 +138,12 @@ TEST_F(BenchTest, FarRowsAreReadAndWrittenBeyondThirtyTwoBits) {
   c.far = true;
   repair(slot(), c);
   ASSERT_TRUE(c.far);
-  for (const Drive drive : {Drive::eager, Drive::two_poisons, Drive::guard_pages, Drive::garbage, Drive::late_producer,
-                            Drive::capture_replay})
-    expect_right(see(drive, c), std::string(name_of(drive)) + " far");
+  for (const bool hosted : {false, true}) {
+    open(ASSAY_HOST_KERNELS, ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC, hosted);
+    for (const Drive drive : {Drive::eager, Drive::two_poisons, Drive::guard_pages, Drive::garbage,
+                              Drive::late_producer, Drive::capture_replay})
+      expect_right(see(drive, c), std::string(name_of(drive)) + (hosted ? " far, hosted" : " far"));
+  }
   const Binding& b = bound(c);
   for (const Placed& p : b.tensors) {
     EXPECT_EQ(p.pieces.size(), 4u);
@@ -169,6 +183,19 @@ TEST_F(BenchTest, EveryLaterVersionOfADynamicInputDiffersFromTheFirst) {
 }
 
 #ifdef ASSAY_FAULTY  // absent from asan builds
+TEST_F(BenchTest, InputsThatTheWorkerHostsAreReadOnlyToTheCandidate) {
+  Case c;
+  c.dims = {{"rows", 3}, {"d", 8}};
+  repair(slot(), c);
+  for (const bool hosted : {false, true}) {
+    open(std::string(ASSAY_FAULTY) + "/silu_writes_input.so", ASSAY_GRAPH_SAFE, hosted);
+    const Observation seen = see(Drive::eager, c);
+    ASSERT_TRUE(seen.fault);
+    EXPECT_EQ(name_of(seen.fault->reason), "device_fault") << seen.fault->text;
+    EXPECT_EQ(seen.fault->arena, static_cast<int>(kInputs));
+  }
+}
+
 
 TEST_F(BenchTest, AfterAFaultTheNextTrialRunsInAFreshWorker) {
   open(std::string(ASSAY_FAULTY) + "/silu_segfaults_in_entry.so", ASSAY_GRAPH_SAFE);
