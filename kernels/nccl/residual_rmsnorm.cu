@@ -1,8 +1,9 @@
 // collective.ar_residual_rmsnorm and collective.moe_finalize_ar_rmsnorm: a sum over the group, then one kernel that
 // adds the residual and normalises.
 //
-// The first adds up x in its own type. The second finalises in fp32 (each token's rows, by map and scale, in the order
-// of its places) and adds up that, so that nothing is rounded before the residual. Both sums lie in the workspace.
+// The first widens x, the second finalises (each token's rows, by map and scale, in the order of its places); both add
+// up in fp32, in the workspace, so that nothing is rounded before the residual: a sum in bf16 that the residual cancels
+// keeps no digit.
 #include "comm.cuh"
 #include "entries.hpp"
 #include "unpack.cuh"
@@ -178,11 +179,32 @@ bool norm_args(assay_in residual, assay_in weight, double eps, assay_out out_nor
 }
 
 template <class T>
-assay_status sum_and_norm(const assay_call* call, assay_in x, ncclDataType_t type, NormArgs args) {
-  const assay_status status = add_up(call, x->data, call->workspace, cells_of(*x), type);
+__global__ void __launch_bounds__(kPlainThreads)
+    widen_kernel(const typename T::Cell* __restrict__ from, float* __restrict__ to, std::int64_t cells) {
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kPlainThreads;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kPlainThreads + threadIdx.x; i < cells; i += step)
+    to[i] = T::widen(from[i]);
+}
+
+template <class T>
+assay_status sum_and_norm(const assay_call* call, assay_in x, NormArgs args) {
+  const std::int64_t cells = cells_of(*x);
+  auto* sum = static_cast<float*>(call->workspace);
+  const void* from = x->data;
+  if constexpr (sizeof(typename T::Cell) < sizeof(float)) {
+    if (cells > 0) {
+      const std::int64_t wanted = (cells + kPlainThreads - 1) / kPlainThreads;
+      widen_kernel<T><<<static_cast<unsigned>(wanted < 1024 ? wanted : 1024), kPlainThreads, 0, call->cuda_stream>>>(
+          static_cast<const typename T::Cell*>(from), sum, cells);
+      if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
+        return fail(call, ASSAY_ERROR, cudaGetErrorString(error));
+    }
+    from = sum;
+  }
+  const assay_status status = add_up(call, from, sum, cells, ncclFloat32);
   if (status != ASSAY_OK) return status;
-  args.sum = call->workspace;
-  return add_and_norm<T, T>(call, args);
+  args.sum = sum;
+  return add_and_norm<F32, T>(call, args);
 }
 
 template <class T>
@@ -201,15 +223,17 @@ assay_status finalize_sum_and_norm(const assay_call* call, const FinalizeArgs& f
 }
 
 cudaError_t preload_all() {
-  for (auto kernel : {add_and_norm_kernel<F32, F32>, add_and_norm_kernel<F16, F16>, add_and_norm_kernel<BF16, BF16>,
-                      add_and_norm_kernel<F32, F16>, add_and_norm_kernel<F32, BF16>})
+  for (auto kernel : {add_and_norm_kernel<F32, F32>, add_and_norm_kernel<F32, F16>, add_and_norm_kernel<F32, BF16>})
     if (const cudaError_t error = preload(kernel); error != cudaSuccess) return error;
   for (auto kernel :
-       {plain_add_and_norm_kernel<F32, F32>, plain_add_and_norm_kernel<F16, F16>, plain_add_and_norm_kernel<BF16, BF16>,
-        plain_add_and_norm_kernel<F32, F16>, plain_add_and_norm_kernel<F32, BF16>})
+       {plain_add_and_norm_kernel<F32, F32>, plain_add_and_norm_kernel<F32, F16>, plain_add_and_norm_kernel<F32, BF16>})
     if (const cudaError_t error = preload(kernel); error != cudaSuccess) return error;
   for (auto kernel : {finalize_kernel<F32>, finalize_kernel<F16>, finalize_kernel<BF16>})
     if (const cudaError_t error = preload(kernel); error != cudaSuccess) return error;
+  cudaFuncAttributes loaded;
+  for (const void* kernel :
+       {reinterpret_cast<const void*>(widen_kernel<F16>), reinterpret_cast<const void*>(widen_kernel<BF16>)})
+    if (const cudaError_t error = cudaFuncGetAttributes(&loaded, kernel); error != cudaSuccess) return error;
   return cudaSuccess;
 }
 
@@ -218,7 +242,7 @@ cudaError_t preload_all() {
 assay_status ar_residual_rmsnorm_workspace(const assay_call* call, const DLTensor* const* tensors, std::uint32_t count,
                                            std::size_t* bytes) {
   if (count != 5) return fail(call, ASSAY_ERROR, "ar_residual_rmsnorm: five tensors are expected");
-  *bytes = static_cast<std::size_t>(cells_of(*tensors[0]) * cell_bytes(*tensors[0]));
+  *bytes = static_cast<std::size_t>(cells_of(*tensors[0])) * sizeof(float);
   return ASSAY_OK;
 }
 
@@ -227,9 +251,9 @@ assay_status ar_residual_rmsnorm(const assay_call* call, assay_in x, assay_in re
   NormArgs args{};
   if (!contiguous(*x) || !contiguous(*residual) || !norm_args(residual, weight, eps, out_norm, out_residual, &args))
     return fail(call, ASSAY_UNSUPPORTED, "ar_residual_rmsnorm: inputs that are not contiguous");
-  if (is(x->dtype, kDLFloat, 32)) return sum_and_norm<F32>(call, x, ncclFloat32, args);
-  if (is(x->dtype, kDLFloat, 16)) return sum_and_norm<F16>(call, x, ncclFloat16, args);
-  if (is(x->dtype, kDLBfloat, 16)) return sum_and_norm<BF16>(call, x, ncclBfloat16, args);
+  if (is(x->dtype, kDLFloat, 32)) return sum_and_norm<F32>(call, x, args);
+  if (is(x->dtype, kDLFloat, 16)) return sum_and_norm<F16>(call, x, args);
+  if (is(x->dtype, kDLBfloat, 16)) return sum_and_norm<BF16>(call, x, args);
   return fail(call, ASSAY_UNSUPPORTED, "ar_residual_rmsnorm: not fp32, fp16 or bf16");
 }
 
