@@ -50,7 +50,10 @@ std::string one_line(const Trial& t) {
 // Every drive sees the first cases, as many as the quick tier tries. After them a case goes through the plain call and
 // takes its turn in one of six groups of the other drives: more cases, not more of everything.
 bool due(Drive drive, std::int64_t ordinal) {
-  constexpr std::int64_t kAllDrives = 96, kGroups = 6;
+  constexpr std::int64_t kAllDrives = 96, kGroups = 6, kLosses = 16;
+  // A lost rank costs a set of workers, or a deadline; bursts and groups are many calls each.
+  if (drive == Drive::one_rank) return ordinal % kLosses == 1;
+  if (drive == (ordinal % 2 ? Drive::groups : Drive::burst)) return false;
   return ordinal <= kAllDrives || drive == Drive::eager || static_cast<std::int64_t>(drive) % kGroups == ordinal % kGroups;
 }
 
@@ -456,7 +459,7 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
     const bool context = state.outside_by_words == state.outside;
     result.verdict = context ? Verdict::not_applicable : Verdict::no_decision;
     result.reason = context ? Reason::outside_domain : Reason::no_case;
-    result.text = context ? "the variant's domain excludes this dtype or architecture"
+    result.text = context ? "the variant's domain excludes this dtype, architecture or number of ranks"
                           : "no generated case lies inside the variant's domain: widen it, or try --tier full";
   } else if (result.judged == 0) {
     result.verdict = Verdict::not_applicable;

@@ -1,4 +1,6 @@
 // collective.*: what the ranks of a group owe together.
+#include <algorithm>
+
 #include "conformance/rules/judging.hpp"
 
 namespace assay {
@@ -24,6 +26,68 @@ Judgement reference(const Observation& seen) {
   return good;
 }
 
+bool begins(const CallSeen& call, std::string_view prefix) { return call.label.rfind(prefix, 0) == 0; }
+
+// The comparator on the calls whose labels begin so; there are none, where the drive made none.
+Judgement right_where(const Observation& seen, Reason reason, std::initializer_list<std::string_view> prefixes) {
+  bool any = false, evidence = false;
+  for (const CallSeen& call : seen.calls) {
+    if (std::none_of(prefixes.begin(), prefixes.end(), [&](std::string_view p) { return begins(call, p); })) continue;
+    if (auto found = judging::mismatch(seen, call, reason)) return *found;
+    if (auto found = judging::unwritten(call)) return *found;
+    any = true;
+    evidence = evidence || (call.informative && call.reference);
+  }
+  return any ? pass(evidence) : not_applicable();
+}
+
+Judgement modes(const Observation& seen) {
+  Judgement j = right_where(seen, Reason::mode_switch, {"size"});
+  // One side alone says nothing of the switch.
+  j.evidence = j.evidence && std::any_of(seen.calls.begin(), seen.calls.end(),
+                                         [](const CallSeen& call) { return begins(call, "size under"); });
+  return j;
+}
+
+Judgement replicated(const Observation& seen) {
+  Judgement j = right_where(seen, Reason::mixed_inputs, {"other values"});
+  if (j.verdict != Verdict::fail) return j;
+  j.text = "does not follow " + j.label + ": " + j.text;
+  return j;
+}
+
+Judgement abort_together(const Observation& seen) {
+  const LossSeen& loss = seen.loss;
+  if (loss.rank < 0) return not_applicable();
+  const std::string lost = "rank " + std::to_string(loss.rank) + ", which " + name_of(loss.how) + " in its call";
+  if (!loss.completed.empty())
+    return fail(Reason::fell_back,
+                "rank " + std::to_string(loss.completed.front()) + " completed the call without " + lost +
+                    ": it used something else instead",
+                "call without a rank");
+  if (loss.found != loss.rank)
+    return fail(Reason::not_aborted,
+                "without " + lost + ", rank " + std::to_string(loss.found) + " failed first: " + loss.text,
+                "call without a rank");
+  if (auto found = judging::any_mismatch(seen, Reason::not_aborted)) return *found;
+  return pass(judging::informative(seen));
+}
+
+Judgement world_sizes(const Observation& seen) {
+  if (seen.others.empty()) return not_applicable();
+  const auto wrong = [&](const Observation& rank) -> std::optional<Judgement> {
+    auto found = judging::any_mismatch(rank, Reason::world_size);
+    if (!found) return std::nullopt;
+    found->text = "the domain declares " + std::to_string(seen.others.size() + 1) + " ranks: " + found->text;
+    found->label += ", rank " + std::to_string(rank.rank);
+    return found;
+  };
+  if (auto found = wrong(seen)) return *found;
+  for (const Observation& other : seen.others)
+    if (auto found = wrong(other)) return *found;
+  return pass(judging::informative(seen));
+}
+
 const RuleRow rows[] = {
     RuleRow{{.id = "collective.reference",
              .sentence = "Every output on every rank agrees with the cross-rank float64 reference.",
@@ -32,6 +96,53 @@ const RuleRow rows[] = {
              .kinds = {Kind::collective},
              .across_ranks = true,
              .judge = reference}},
+    RuleRow{{.id = "collective.skew",
+             .sentence = "Calls that no rank waits for are right, whichever rank comes late.",
+             .how = "sizes up and down again back to back, other values each, each rank delayed by up to 200 us a call",
+             .drives = {Drive::burst},
+             .kinds = {Kind::collective},
+             .judge = [](const Observation& seen) { return right_where(seen, Reason::skewed, {"burst"}); }}},
+    RuleRow{{.id = "collective.modes",
+             .sentence = "Right on both sides of every size at which implementations change their ways.",
+             .how = "a dim at one of the slot's edges or one over it, and one under that",
+             .drives = {Drive::burst},
+             .kinds = {Kind::collective},
+             .judge = modes}},
+    RuleRow{{.id = "collective.graph_skew",
+             .sentence = "Replays that no rank waits for are right, whichever rank comes late.",
+             .how = "two graphs of one and two calls, replayed as drawn with fresh inputs, each rank delayed",
+             .drives = {Drive::burst},
+             .kinds = {Kind::collective},
+             .needs_flags = ASSAY_GRAPH_SAFE,
+             .judge = [](const Observation& seen) { return right_where(seen, Reason::graph_skewed, {"replay"}); }}},
+    RuleRow{{.id = "collective.group_only",
+             .sentence = "The given group is the scope: its members in its order, and nobody else.",
+             .how = "all ranks in another order, two halves at once, the world between; RANK and WORLD_SIZE lie",
+             .drives = {Drive::groups},
+             .kinds = {Kind::collective},
+             .judge =
+                 [](const Observation& seen) {
+                   return right_where(seen, Reason::wrong_group, {"reordered", "subgroup", "world beside"});
+                 }}},
+    RuleRow{{.id = "collective.replicated",
+             .sentence = "What differs by rank counts for each rank, what the ranks share counts once.",
+             .how = "other values in all that the ranks share, then on the last rank alone",
+             .drives = {Drive::groups},
+             .kinds = {Kind::collective},
+             .judge = replicated}},
+    RuleRow{{.id = "collective.abort_together",
+             .sentence = "Where one rank fails in a call, none completes it, and all end within the deadline.",
+             .how = "a rank fails, exits or hangs while its peers are in the call; then a fresh set of ranks goes on",
+             .drives = {Drive::one_rank},
+             .kinds = {Kind::collective},
+             .judge = abort_together}},
+    RuleRow{{.id = "collective.world_sizes",
+             .sentence = "Right at every declared number of ranks.",
+             .how = "each group size of the run that the domain accepts; one is legal, and evidence for no larger",
+             .drives = {Drive::eager},
+             .kinds = {Kind::collective},
+             .across_ranks = true,
+             .judge = world_sizes}},
 };
 
 }  // namespace

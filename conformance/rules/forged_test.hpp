@@ -206,6 +206,19 @@ inline Observation right(Drive drive, const Case& c = base_case()) {
       call("layer A after B was released", 4);
       seen.prepares.assign(2, {0, 1 << 20, 1 << 20, 1 << 10});
       break;
+    case Drive::burst:
+      seen.captured = true;
+      call("size over a switch: rows=7"), call("size under a switch: rows=6", 1);
+      call("burst 0.0: rows=7", 2), call("burst 0.1: rows=6", 3), call("replay 0 of graph 0", 4);
+      break;
+    case Drive::groups:
+      call("world"), call("other values in what the ranks share", 1), call("other values on the last rank", 2);
+      call("world beside other groups, 0", 3), call("reordered group, 0", 4), call("subgroup 0, 0", 5);
+      break;
+    case Drive::one_rank:
+      seen.loss = {1, Loss::exits, 1, "", 20, 5000, {}};
+      call("before a rank is lost"), call("after a rank was lost", 1);
+      break;
   }
   return seen;
 }

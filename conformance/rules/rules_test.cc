@@ -89,6 +89,27 @@ const std::vector<Misdeed>& misdeeds() {
          seen.others.push_back(right(Drive::eager));
          wrong(0)(seen.others[0]);
        }},
+      {"collective.world_sizes", Drive::eager, Reason::world_size,
+       [](Observation& seen) {
+         seen.others.push_back(right(Drive::eager));
+         wrong(0)(seen.others[0]);
+       }},
+      {"collective.modes", Drive::burst, Reason::mode_switch, wrong(0)},
+      {"collective.modes", Drive::burst, Reason::mode_switch, wrong(1)},
+      {"collective.skew", Drive::burst, Reason::skewed, wrong(3)},
+      {"collective.skew", Drive::burst, Reason::unwritten, unwritten(2)},
+      {"collective.skew", Drive::burst, Reason::skewed, another_answer(3, 2)},  // an earlier call's
+      {"collective.graph_skew", Drive::burst, Reason::graph_skewed, wrong(4)},
+      {"collective.group_only", Drive::groups, Reason::wrong_group, wrong(3)},
+      {"collective.group_only", Drive::groups, Reason::wrong_group, wrong(4)},
+      {"collective.group_only", Drive::groups, Reason::wrong_group, wrong(5)},
+      {"collective.replicated", Drive::groups, Reason::mixed_inputs, another_answer(1, 0)},
+      {"collective.replicated", Drive::groups, Reason::mixed_inputs, another_answer(2, 1)},
+      {"collective.abort_together", Drive::one_rank, Reason::fell_back,
+       [](Observation& seen) { seen.loss.completed = {0}; }},
+      {"collective.abort_together", Drive::one_rank, Reason::not_aborted,
+       [](Observation& seen) { seen.loss.found = 0; }},
+      {"collective.abort_together", Drive::one_rank, Reason::not_aborted, wrong(1)},
       {"relation.linearity", Drive::variation, Reason::not_linear, nudged(kFirstChangedCall + 2)},
       {"relation.linearity", Drive::variation, Reason::not_linear, another_answer(kFirstChangedCall + 2, 0)},
       {"prepare.once", Drive::prepared, Reason::prepared, wrong(0)},
@@ -259,6 +280,18 @@ const std::vector<Empty>& empties() {
          seen.others.push_back(right(Drive::eager));
          uninformative(seen);
        }},
+      {"collective.world_sizes", Drive::eager, no, nothing},
+      {"collective.world_sizes", Drive::eager, pass,
+       [](Observation& seen) {
+         seen.others.push_back(right(Drive::eager));
+         uninformative(seen);
+       }},
+      {"collective.skew", Drive::burst, pass, uninformative},
+      {"collective.modes", Drive::burst, pass, [](Observation& seen) { seen.calls.erase(seen.calls.begin() + 1); }},
+      {"collective.graph_skew", Drive::burst, no, [](Observation& seen) { seen.calls.pop_back(); }},
+      {"collective.group_only", Drive::groups, no, [](Observation& seen) { seen.calls.resize(3); }},
+      {"collective.replicated", Drive::groups, no, [](Observation& seen) { seen.calls.resize(1); }},
+      {"collective.abort_together", Drive::one_rank, no, [](Observation& seen) { seen.loss = {}; }},
       {"relation.index_order", Drive::variation, pass, uninformative},
       {"relation.linearity", Drive::variation, no, without_changes},
       {"relation.linearity", Drive::variation, pass, uninformative},

@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr std::array<std::string_view, kDrives> kDriveNames{
     "eager",         "two_poisons",  "relocated",  "guard_pages",    "garbage",            "variation", "repeat_under_load",
     "late_producer", "held_stream",  "two_streams", "capture_replay", "interleaved_graphs", "regrow",    "many_replays",
-    "prepared"};
+    "prepared",      "burst",        "groups",     "one_rank"};
 
 [[noreturn]] void refuse(const std::string& why) { throw std::invalid_argument(why); }
 
@@ -153,7 +153,10 @@ Drive drive_from(std::string_view name) {
 }
 
 std::size_t cases_of(Drive d) noexcept {
-  return d == Drive::relocated || d == Drive::interleaved_graphs || d == Drive::regrow ? 2 : 1;
+  return d == Drive::relocated || d == Drive::interleaved_graphs || d == Drive::regrow || d == Drive::burst ||
+                 d == Drive::groups
+             ? 2
+             : 1;
 }
 
 json to_json(const Trial& t) {
@@ -173,10 +176,14 @@ Trial trial_from_json(const json& j) {
   for (const json& part : list_of(j, "history", 4096)) t.history.push_back(part_from_json(part));
   t.part = part_from_json(j);
   const std::int64_t world = t.part.cases.front().world;
-  const auto same = [&](const Case& c) { return c.world == world; };
-  for (const TrialPart& part : t.history)
-    if (!std::all_of(part.cases.begin(), part.cases.end(), same)) refuse("the history has another world than the trial");
-  if (!std::all_of(t.part.cases.begin(), t.part.cases.end(), same)) refuse("the cases are of several worlds");
+  // A subgroup's case is the second of its drive.
+  const auto same = [&](const TrialPart& part) {
+    return std::all_of(part.cases.begin(), part.cases.end(), [&](const Case& c) {
+      return part.drive == Drive::groups && &c != part.cases.data() ? c.world <= world : c.world == world;
+    });
+  };
+  if (!std::all_of(t.history.begin(), t.history.end(), same)) refuse("the history has another world than the trial");
+  if (!same(t.part)) refuse("the cases are of several worlds");
   return t;
 }
 

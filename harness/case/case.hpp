@@ -35,7 +35,7 @@ struct Case {
   std::uint64_t block_seed = 0;                      // host model: order of blocks
   bool far = false;                                  // rows at a pitch over 2^31 elements, gaps unmapped
   bool padded = false;                               // outputs that are contiguous elsewhere have row padding
-  std::int64_t world = 1;                            // ranks of the group; 1 outside collective slots
+  std::int64_t world = 1;                            // ranks of the call's group; 1 outside collective slots
 
   [[nodiscard]] std::int64_t operator[](std::string_view dim) const;  // throws std::out_of_range
   friend bool operator==(const Case&, const Case&) = default;
@@ -51,9 +51,9 @@ inline constexpr std::int64_t kMostRanks = 16;
 // The closed list of drives; names as in rules.md.
 enum class Drive : std::uint8_t {
   eager, two_poisons, relocated, guard_pages, garbage, variation, repeat_under_load, late_producer, held_stream,
-  two_streams, capture_replay, interleaved_graphs, regrow, many_replays, prepared,
+  two_streams, capture_replay, interleaved_graphs, regrow, many_replays, prepared, burst, groups, one_rank,
 };
-inline constexpr std::size_t kDrives = 15;
+inline constexpr std::size_t kDrives = 18;
 [[nodiscard]] std::string_view name_of(Drive) noexcept;
 [[nodiscard]] Drive drive_from(std::string_view);                     // throws std::invalid_argument
 [[nodiscard]] std::size_t cases_of(Drive) noexcept;                   // how many cases the drive's program takes

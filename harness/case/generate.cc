@@ -235,6 +235,28 @@ Case drawn_case(const SlotSpec& slot, DType dtype, Tier tier, int size, std::uin
   return c;
 }
 
+// One dim at an edge or one over it, where implementations change their ways; the others as they come.
+static Case beside_a_switch(const SlotSpec& slot, const Case& c, Draw& draw, Tier tier) {
+  Case other = c, least = c;
+  other.dims = drawn_case(slot, c.dtype, tier, static_cast<int>(draw.below(101)), draw.bits()).dims;
+  for (auto& [name, value] : other.dims) value = std::max<std::int64_t>(value, 1);
+  other.seed = draw.bits() >> 16;
+  other.far = false;
+  std::vector<std::pair<const DimSpec*, std::int64_t>> uppers;
+  for (const DimSpec& d : slot.dims) {
+    least.dims[d.name] = d.min;
+    for (const std::int64_t e : d.edges)
+      for (const std::int64_t upper : {e, e + 1})
+        if (upper > d.min && upper <= d.max) uppers.emplace_back(&d, upper);
+  }
+  if (uppers.empty()) return other;
+  const auto& [dim, upper] = uppers[static_cast<std::size_t>(draw.below(static_cast<std::int64_t>(uppers.size())))];
+  other.dims[dim->name] = least.dims[dim->name] = upper;
+  repair(slot, other);
+  fit(slot, other, limits_of(tier), &least);
+  return other;
+}
+
 Case companion(const SlotSpec& slot, const Case& c, Drive drive, Tier tier) {
   Draw draw(derive_key(c.seed, "companion", static_cast<std::uint64_t>(drive)));
   TierLimits limits = limits_of(tier);
@@ -250,6 +272,7 @@ Case companion(const SlotSpec& slot, const Case& c, Drive drive, Tier tier) {
     fit(slot, larger, limits, &c);  // never smaller than the first in any dim, whatever the work costs
     return larger;
   }
+  if (drive == Drive::burst) return beside_a_switch(slot, c, draw, tier);
   // A few tries for one that launches work; a graph of an empty call would be empty.
   Case other = c;
   for (int i = 0; i < 8; ++i) {
@@ -257,6 +280,7 @@ Case companion(const SlotSpec& slot, const Case& c, Drive drive, Tier tier) {
     other.world = c.world;
     if (slot.output_cells(other) > 0) break;
   }
+  if (drive == Drive::groups) other.world = std::max<std::int64_t>(1, c.world / 2);
   return other;
 }
 

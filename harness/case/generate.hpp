@@ -36,7 +36,8 @@ void repair(const SlotSpec&, Case&);
 // A case of the given size, 0 (smallest) to 100, as a pure function of its random key.
 [[nodiscard]] Case drawn_case(const SlotSpec&, DType, Tier, int size, std::uint64_t key);
 
-// A second case for drives that take two, drawn from the first's seed; larger for regrow, other for the rest.
+// A second case for drives that take two, drawn from the first's seed: larger for regrow, of a subgroup for groups, at a
+// switch of modes for burst, another one for the rest.
 [[nodiscard]] Case companion(const SlotSpec&, const Case&, Drive, Tier);
 
 // What shrinking must lower, lexicographically after weighting: cells, dims, features that are not at their simplest.

@@ -1,5 +1,8 @@
 #include "harness/device/device.hpp"
 
+#include <chrono>
+#include <thread>
+
 namespace assay {
 
 std::string_view name_of(StepCode code) noexcept {
@@ -34,6 +37,11 @@ std::string_view name_of(StepCode code) noexcept {
       return "infrastructure";
   }
   return "unknown";
+}
+
+Outcome Device::delay(std::uint32_t, std::uint32_t microseconds) {
+  std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+  return {};
 }
 
 }  // namespace assay

@@ -77,6 +77,8 @@ class Device {
   virtual Outcome fill(std::uint32_t stream, void* to, std::uint32_t pattern, std::uint32_t pattern_bytes,
                        std::size_t count) = 0;              // pattern_bytes is 1, 2 or 4; count in patterns
   virtual Outcome load(std::uint32_t stream) = 0;           // other work on the device, beside the candidate's
+  // What follows on the stream comes later by so much. Here: because the host, which enqueues it, waits.
+  virtual Outcome delay(std::uint32_t stream, std::uint32_t microseconds);
 
   virtual Outcome record(std::uint32_t event, std::uint32_t stream) = 0;
   virtual Outcome wait(std::uint32_t stream, std::uint32_t event) = 0;

@@ -147,8 +147,24 @@ void Bench::begin_trial(Observation& seen) {
 }
 
 Binding& Bench::bind(const Case& c, Placement placement, std::uint64_t salt) {
+  Binding& b = state_->bindings.emplace_back();
+  b.group = slot_->kind == Kind::collective ? kWorldGroup : 0;
+  place(b, c, placement, salt);
+  return b;
+}
+
+Binding& Bench::bind_in(const std::vector<int>& members, const Case& c, std::uint64_t salt) {
   State& s = *state_;
   Binding& b = s.bindings.emplace_back();
+  const auto fresh = static_cast<std::uint32_t>(kWorldGroup + 1 + s.groups.size());
+  b.group = s.groups.try_emplace(members, fresh).first->second;
+  b.members = members;
+  place(b, c, Placement::ordinary, salt);
+  return b;
+}
+
+void Bench::place(Binding& b, const Case& c, Placement placement, std::uint64_t salt) {
+  State& s = *state_;
   b.c = c;
   std::vector<std::size_t> order;
   b.token = s.next_token++;
@@ -222,7 +238,6 @@ Binding& Bench::bind(const Case& c, Placement placement, std::uint64_t salt) {
   }
   for (std::size_t i = 0; i < b.tensors.size(); ++i)
     if (b.tensors[i].spec->kind == 'i') set_version(b, i, 0);
-  return b;
 }
 
 void Bench::set_version(Binding& b, std::size_t index, std::uint64_t version) {
@@ -372,6 +387,12 @@ void Bench::push_outputs(Binding& b, Poison poison, std::uint32_t ordinal) {
 
 void Bench::push_inputs_on(Binding& b, std::uint32_t stream) { push_pieces(b, false, std::nullopt, stream); }
 
+void Bench::push_outputs_on(Binding& b, std::uint32_t stream, std::uint32_t ordinal) {
+  for (Placed& p : b.tensors)
+    if (p.spec->kind == 'o') p.poison = poison_bits(p.dtype, Poison::first, ordinal);
+  push_pieces(b, true, std::nullopt, stream);
+}
+
 void Bench::wait_for_pushes() {
   if (state_->push_pending) state_->script.simple(Op::sync, kMainStream);
   state_->push_pending = false;
@@ -388,10 +409,12 @@ bool Bench::collect(Binding& b, std::string label, CollectNotes notes) {
   State& s = *state_;
   wait_for_pushes();
   State::Deferred& d = s.deferred.emplace_back();
-  s.read_back(d, b, true);
+  s.read_back(d, b, !notes.on_stream, notes.on_stream.value_or(kReadStream));
   for (const Placed& p : b.tensors)
     if (p.spec->kind == 'o') d.poisons[&p] = p.poison;
-  d.last_step = s.script.simple(Op::sync, kReadStream);
+  d.last_step = notes.on_stream ? s.script.steps() - 1 : s.script.simple(Op::sync, kReadStream);
+  d.ranks = b.ranks();
+  const bool waited_for = !notes.on_stream;
   d.call = true;
   d.c = b.c;
   d.binding = &b;
@@ -400,14 +423,15 @@ bool Bench::collect(Binding& b, std::string label, CollectNotes notes) {
   d.notes = std::move(notes);
   const bool long_enough = s.script.steps() > static_cast<int>(kMaxSteps / 2) ||
                            s.script.tensors() > kMaxTensors / 2 || s.up_bytes + s.down_bytes > kShelfFlush;
-  return long_enough ? flush() : true;
+  return long_enough && waited_for ? flush() : true;
 }
 
 void Bench::probe(Binding& b, Say say) {
   State& s = *state_;
   wait_for_pushes();
   State::Deferred& d = s.deferred.emplace_back();
-  s.read_back(d, b, false);
+  s.read_back(d, b, false, kReadStream);
+  d.ranks = b.ranks();
   d.last_step = s.script.simple(Op::sync, kReadStream);
   d.say = std::move(say);
 }
@@ -415,6 +439,7 @@ void Bench::probe(Binding& b, Say say) {
 void Bench::expect(int step, Take take) {
   State::Deferred& d = state_->deferred.emplace_back();
   d.last_step = d.result = step;
+  d.ranks = state_->script.ranks_of(step);
   d.take = std::move(take);
 }
 

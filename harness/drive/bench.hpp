@@ -51,6 +51,8 @@ struct CollectNotes {
   std::string mutated = {}, changed_scalar = {};
   std::vector<std::int64_t> rows = {};
   const RelationSpec* relation = nullptr;
+  // Outputs only, read on this stream behind what it does already, and waited for by nobody: the drive ends the stream.
+  std::optional<std::uint32_t> on_stream = {};
 };
 
 class Bench {
@@ -68,6 +70,8 @@ class Bench {
   void begin_trial(Observation& seen);
   // Places a case. References stay valid until the next trial. `salt` varies the distances between tensors.
   Binding& bind(const Case&, Placement placement = Placement::ordinary, std::uint64_t salt = 0);
+  // Of a collective, in a group of these ranks of the trial, in this order; as many as the case has.
+  Binding& bind_in(const std::vector<int>& members, const Case&, std::uint64_t salt);
   // Fills an input's pristine values from the case's recipe; version 0 is the base, others differ from it bitwise
   // where the argument is dynamic and has a cell.
   void set_version(Binding&, std::size_t tensor, std::uint64_t version);
@@ -85,6 +89,7 @@ class Bench {
   }
   // The same for inputs, ordered on a stream and not waited for: a late producer.
   void push_inputs_on(Binding&, std::uint32_t stream);
+  void push_outputs_on(Binding&, std::uint32_t stream, std::uint32_t ordinal);
   // Appends the overwriting of inputs, guards included, with one byte.
   void blank_inputs(Binding&, std::uint32_t stream, std::uint32_t byte);
   // Lets a binding of the same dims use what was prepared for another: one layer, two calls. Before its first push.
@@ -108,6 +113,10 @@ class Bench {
   // Runs what was appended. False: a fault, or a step that was not ok; the observation says which.
   bool flush();
 
+  // Runs what was appended, in which the script loses a rank: what became of all is in Observation::loss, and is no
+  // fault. False: something else happened, or the machine failed.
+  bool flush_and_lose(int rank, Loss how, int deadline_ms);
+
   // What the reference of these values is given.
   [[nodiscard]] ReferenceCall reference_call(const Binding&) const;
   [[nodiscard]] std::shared_ptr<const ReferenceResult> reference(const Binding&, bool* informative);
@@ -126,6 +135,7 @@ class Bench {
   struct State;
   void wait_for_pushes();
   void prepare(Binding&);
+  void place(Binding&, const Case&, Placement, std::uint64_t salt);
   void push_pieces(Binding&, bool outputs, std::optional<Guard>, std::uint32_t stream);
   std::unique_ptr<State> state_;
   const SlotSpec* slot_ = nullptr;

@@ -15,13 +15,13 @@ constexpr std::byte kInputGap{0xFF}, kOutputGap{0xC3};
 std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
 
 // The bytes of a region with its cells, guards and padding.
-ImageBytes paint_bytes(const Placed& p, const Piece& piece, std::optional<Guard> guard, int rank) {
+ImageBytes paint_bytes(const Placed& p, const Piece& piece, std::optional<Guard> guard, int place) {
   auto image = std::make_shared<std::vector<std::byte>>(piece.box.region_bytes);
   paint(*image, piece.box, guard.value_or(p.guard));
   if (p.spec->kind == 'o') {
     paint_poison(*image, piece.box, p.poison);
   } else {
-    TensorView part = p.of(rank).view();
+    TensorView part = p.of(place).view();
     part.shape = piece.box.shape;
     part.strides = contiguous_strides(part.shape);
     part.data = static_cast<std::byte*>(part.data) + static_cast<std::size_t>(piece.first_cell) * size_of(p.dtype);
@@ -30,10 +30,10 @@ ImageBytes paint_bytes(const Placed& p, const Piece& piece, std::optional<Guard>
   return image;
 }
 
-Image paint_image(const Placed& p, const Piece& piece, std::optional<Guard> guard) {
-  Image image{paint_bytes(p, piece, guard, 0), {}};
-  for (std::size_t r = 1; r <= p.others.size(); ++r)
-    image.others.push_back(paint_bytes(p, piece, guard, static_cast<int>(r)));
+Image paint_image(const Binding& b, const Placed& p, const Piece& piece, std::optional<Guard> guard, int ranks) {
+  Image image{paint_bytes(p, piece, guard, b.place_of(0)), {}};
+  for (int r = 1; !p.others.empty() && r < ranks; ++r)
+    image.others.push_back(paint_bytes(p, piece, guard, b.place_of(r)));
   return image;
 }
 
@@ -58,11 +58,11 @@ bool is_large_input(const Placed& p, std::size_t piece) {
   return p.spec->kind == 'i' && !p.weight && p.pieces.size() == 1 && p.pieces[piece].box.region_bytes > kLargeInput;
 }
 
-void paint_piece(Binding& b, Placed& p, Piece& piece, std::optional<Guard> guard) {
+void paint_piece(Binding& b, Placed& p, Piece& piece, std::optional<Guard> guard, int ranks) {
   // Outputs are poisoned alike before most calls, and inputs pushed again unchanged: painted once.
   const std::uint64_t from = p.spec->kind == 'o' ? p.poison : b.versions[static_cast<std::size_t>(&p - b.tensors.data())];
   const std::uint64_t key = derive_key(from, "image", static_cast<std::uint64_t>(guard.value_or(p.guard)));
-  if (!piece.image.first || piece.image_key != key || from == kValuesByHand) piece.image = paint_image(p, piece, guard);
+  if (!piece.image.first || piece.image_key != key || from == kValuesByHand) piece.image = paint_image(b, p, piece, guard, ranks);
   piece.image_key = key;
 }
 
@@ -70,7 +70,7 @@ void paint_piece(Binding& b, Placed& p, Piece& piece, std::optional<Guard> guard
 
 void Bench::State::push_piece(Binding& b, Placed& p, std::size_t i, std::optional<Guard> guard, std::uint32_t stream) {
   Piece& piece = p.pieces[i];
-  paint_piece(b, p, piece, guard);
+  paint_piece(b, p, piece, guard, world);
   // Candidates cannot write inputs, and what a large one holds is seen at the trial's end: it need not go up again.
   const bool there = is_large_input(p, i) && piece.there.first == piece.image.first;
   if (is_large_input(p, i)) piece.there = piece.image;
@@ -92,7 +92,7 @@ void Bench::State::push(Binding& b, bool outputs, std::optional<Guard> guard, st
         push_piece(b, p, i, guard, stream);
         continue;
       }
-      paint_piece(b, p, p.pieces[i], guard);
+      paint_piece(b, p, p.pieces[i], guard, world);
       images.push_back(p.pieces[i].image.first.get());
     }
   }
@@ -108,16 +108,16 @@ void Bench::State::push(Binding& b, bool outputs, std::optional<Guard> guard, st
 }
 
 // The stream is one that nothing else uses, so that a held one does not matter.
-void Bench::State::read_back(Deferred& d, Placed& p) {
+void Bench::State::read_back(Deferred& d, Placed& p, std::uint32_t stream) {
   for (std::size_t i = 0; i < p.pieces.size(); ++i) {
     const std::uint64_t bytes = p.pieces[i].box.region_bytes;
-    down_steps.push_back(script.copy(kReadStream, {kShelf, 0, down_bytes, bytes}, region_of(p, i)));
+    down_steps.push_back(script.copy(stream, {kShelf, 0, down_bytes, bytes}, region_of(p, i)));
     d.reads.push_back({p.pieces[i].image, &p, i, down_bytes});
     down_bytes += round_up(bytes, kShelfAlignment);
   }
 }
 
-void Bench::State::read_back(Deferred& d, Binding& b, bool inputs) {
+void Bench::State::read_back(Deferred& d, Binding& b, bool inputs, std::uint32_t stream) {
   std::optional<ProgramRegion> runs[2];
   std::uint64_t at[2] = {};
   for (const bool outputs : {false, true}) {
@@ -125,7 +125,7 @@ void Bench::State::read_back(Deferred& d, Binding& b, bool inputs) {
     auto& run = runs[outputs] = together(b, outputs);
     if (!run) continue;
     at[outputs] = down_bytes;
-    down_steps.push_back(script.copy(kReadStream, {kShelf, 0, down_bytes, run->bytes}, *run));
+    down_steps.push_back(script.copy(stream, {kShelf, 0, down_bytes, run->bytes}, *run));
     down_bytes += round_up(run->bytes, kShelfAlignment);
   }
   for (Placed& p : b.tensors) {
@@ -134,7 +134,7 @@ void Bench::State::read_back(Deferred& d, Binding& b, bool inputs) {
     if (const auto& run = runs[output])
       d.reads.push_back({p.pieces[0].image, &p, 0, at[output] + p.pieces[0].arena_offset - run->offset});
     else
-      read_back(d, p);
+      read_back(d, p, stream);
   }
 }
 
@@ -146,11 +146,12 @@ void Bench::State::read_last(Binding& b) {
     if (!p.weight && !is_large_input(p, 0)) continue;
     if (p.pieces.empty() || !p.pieces[0].image.first) continue;  // never pushed
     if (!d) d = &deferred.emplace_back();
-    read_back(*d, p);
+    read_back(*d, p, kReadStream);
   }
   if (!d) return;
   d->last_step = script.simple(Op::sync, kReadStream);
   d->at_end = true;
+  d->ranks = b.ranks();
 }
 
 void Bench::State::upload(int rank) {

@@ -36,6 +36,7 @@ DeviceTurns::Hold Bench::State::joining() {
 std::optional<Fault> Bench::State::start() {
   mapped.clear();
   initialised.clear();
+  joined.clear();
   unused = true;
   started += static_cast<std::uint64_t>(world);
   workers.reset();
@@ -64,9 +65,15 @@ std::optional<Fault> Bench::State::ready(std::uint32_t variant) {
       return fault;
     mapped[id] = arenas.generation(id);
   }
-  if (!initialised[variant]) {
+  if (!initialised.count({variant, kWorldGroup})) {
     if (auto fault = workers->init(variant)) return fault;
-    initialised[variant] = true;
+    initialised.insert({variant, kWorldGroup});
+  }
+  for (const Binding& b : bindings) {
+    if (b.members.empty() || initialised.count({variant, b.group})) continue;
+    if (joined.insert(b.group).second) workers->join(b.group, b.members);
+    if (auto fault = workers->init(variant, b.group, b.members)) return fault;
+    initialised.insert({variant, b.group});
   }
   return std::nullopt;
 }
@@ -111,7 +118,7 @@ RankSet::Run Bench::State::run(int deadline, const std::string& named) {
     theirs.tensor_count = program->tensor_count;
     theirs.done = 0;
     std::copy_n(program->tensors, program->tensor_count, theirs.tensors);
-    std::copy_n(program->steps, steps, theirs.steps);
+    for (std::uint32_t i = 0; i < steps; ++i) theirs.steps[i] = script.step_of(static_cast<int>(i), r);
     for (std::uint32_t i = 0; i < steps; ++i) theirs.results[i] = ProgramResult{};
   }
   output.clear();
@@ -200,12 +207,12 @@ void Bench::State::settle(int rank, int steps_done) {
   std::vector<std::byte> shelf(down_bytes);
   std::uint64_t wanted = 0;
   for (const Deferred& d : deferred)
-    if (d.last_step < steps_done)
+    if (d.last_step < steps_done && d.ranks >> rank & 1)
       for (const Read& read : d.reads)
         wanted = std::max(wanted, read.offset + read.placed->pieces[read.piece].box.region_bytes);
   if (wanted) std::memcpy(shelf.data(), arenas.at(kShelf, up_bytes, rank), wanted);  // judged is the judge's own copy
   for (Deferred& d : deferred) {
-    if (d.last_step >= steps_done) continue;
+    if (d.last_step >= steps_done || !(d.ranks >> rank & 1)) continue;
     if (d.take) {
       d.take(seen_by(rank), results[static_cast<std::size_t>(rank)][static_cast<std::size_t>(d.result)]);
     } else if (d.say) {
@@ -251,32 +258,57 @@ void Bench::State::note_failed_step(int rank) {
   seen->failed_label = script.label_of(step) + (world > 1 ? ", rank " + std::to_string(rank) : "");
 }
 
+// The program in the workers; nothing where they could not be made ready, and the observation says why.
+std::optional<RankSet::Run> Bench::State::execute(const SlotSpec& slot, const VariantInfo& variant,
+                                                  std::optional<int> deadline) {
+  for (const int step : down_steps) program->steps[step].to.offset += up_bytes;
+  {
+    const DeviceTurns::Hold allocating = turns.allocating();
+    arenas.shelve(up_bytes + down_bytes);
+    if (auto fault = ready(variant.index)) {
+      seen->fault = std::move(fault);
+      seen->failed_label = "before the first call";
+      return std::nullopt;
+    }
+  }
+  std::int64_t cells = 0;
+  for (const Binding& b : bindings)
+    cells = std::max({cells, slot.output_cells(b.c), static_cast<std::int64_t>(work_of(slot, b.c) / 64)});
+  for (int r = 0; r < world; ++r) upload(r);
+  const std::string named = named_calls(slot, variant);
+  const DeviceTurns::Hold turn = turns.turn();
+  return run(deadline.value_or(deadline_ms(cells)), named);
+}
+
+bool Bench::flush_and_lose(int rank, Loss how, int deadline_ms) {
+  State& s = *state_;
+  wait_for_pushes();
+  const int steps = s.script.steps();
+  const auto start = Clock::now();
+  if (const auto outcome = s.execute(*slot_, variant_, deadline_ms)) {
+    LossSeen& loss = s.seen->loss;
+    loss.rank = rank;
+    loss.how = how;
+    loss.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    loss.deadline_ms = deadline_ms;
+    loss.found = outcome->fault ? outcome->fault->rank : outcome->failed;
+    if (outcome->fault) loss.text = outcome->fault->text;
+    for (int r = 0; r < s.world; ++r)
+      if (r != rank && s.done_by(r) == steps) loss.completed.push_back(r);
+  }
+  s.bury();
+  for (Binding& b : s.bindings) b.released = true;  // with the workers that had prepared for it
+  s.begin(*slot_, variant_.index);
+  return !s.seen->fault;
+}
+
 bool Bench::flush() {
   State& s = *state_;
   wait_for_pushes();
   if (s.script.steps() == 0) return !s.seen->fault && !s.seen->failed_op;
-  for (const int step : s.down_steps) s.program->steps[step].to.offset += s.up_bytes;
-  std::optional<Fault> unready;
-  {
-    const DeviceTurns::Hold allocating = s.turns.allocating();
-    s.arenas.shelve(s.up_bytes + s.down_bytes);
-    unready = s.ready(variant_.index);
-  }
-  if (unready) {
-    s.seen->fault = std::move(unready);
-    s.seen->failed_label = "before the first call";
-  } else {
-    std::int64_t cells = 0;
-    for (const Binding& b : s.bindings)
-      cells = std::max({cells, slot_->output_cells(b.c), static_cast<std::int64_t>(work_of(*slot_, b.c) / 64)});
-    for (int r = 0; r < s.world; ++r) s.upload(r);
-    const int steps = static_cast<int>(s.program->step_count);
-    const std::string named = s.named_calls(*slot_, variant_);
-    RankSet::Run outcome;
-    {
-      const DeviceTurns::Hold turn = s.turns.turn();
-      outcome = s.run(s.deadline_ms(cells), named);
-    }
+  const int steps = s.script.steps();
+  if (auto ran = s.execute(*slot_, variant_, std::nullopt)) {
+    RankSet::Run& outcome = *ran;
     if (outcome.fault) {  // a worker's end leaves nothing to trust
       s.seen->failed_label = s.script.label_of(std::min(static_cast<int>(outcome.fault->step), steps - 1));
       s.seen->fault = std::move(outcome.fault);

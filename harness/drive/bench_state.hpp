@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -37,6 +38,7 @@ struct Bench::State {
     int last_step = 0;  // valid where the program got past it
     std::vector<Read> reads;
     bool at_end = false;  // raw weights and large inputs, read once
+    RankMask ranks = kAllRanks;  // that it is of
     // A collected call.
     bool call = false;
     Case c;
@@ -62,7 +64,9 @@ struct Bench::State {
   std::unique_ptr<ReceiptLedger> ledger;  // of the present workers' launch; outlives them
   std::unique_ptr<RankSet> workers;
   std::map<std::uint32_t, std::uint64_t> mapped;  // arena -> generation, in the present workers
-  std::map<std::uint32_t, bool> initialised;      // variants
+  std::set<std::pair<std::uint32_t, std::uint32_t>> initialised;  // variants and groups, in the present workers
+  std::map<std::vector<int>, std::uint32_t> groups;               // other than the world's, by members
+  std::set<std::uint32_t> joined;                                 // of them, by the present workers
   std::vector<TrialPart> history;
   std::deque<Binding> bindings;
   std::uint64_t next_token = 0;
@@ -111,15 +115,16 @@ struct Bench::State {
   RankSet::Run run(int deadline_ms, const std::string& named);
   void open_ledger();
   std::string named_calls(const SlotSpec& slot, const VariantInfo& variant);
+  std::optional<RankSet::Run> execute(const SlotSpec&, const VariantInfo&, std::optional<int> deadline_ms);
   [[nodiscard]] int done_by(int rank) const;
   void note_failed_step(int rank);
   void settle(int rank, int steps_done);
   void read_call(Deferred&, const std::vector<std::byte>& shelf, int rank);
   void push(Binding&, bool outputs, std::optional<Guard>, std::uint32_t stream);
   Tensor drawn(const SlotSpec&, const Binding&, const Placed&, std::uint64_t version, int rank);
-  void read_back(Deferred&, Placed&);
+  void read_back(Deferred&, Placed&, std::uint32_t stream);
   void read_last(Binding&);
-  void read_back(Deferred&, Binding&, bool inputs);
+  void read_back(Deferred&, Binding&, bool inputs, std::uint32_t stream);
   void push_piece(Binding&, Placed&, std::size_t piece, std::optional<Guard>, std::uint32_t stream);
 };
 

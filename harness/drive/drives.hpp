@@ -39,12 +39,21 @@ void drive_interleaved_graphs(Bench&, Observation&);
 void drive_regrow(Bench&, Observation&);
 void drive_many_replays(Bench&, Observation&);
 void drive_prepared(Bench&, Observation&);
+void drive_burst(Bench&, Observation&);
+void drive_groups(Bench&, Observation&);
+void drive_one_rank(Bench&, Observation&);
 
 // ---- pieces that drives share ----
 
 using Bindings = std::vector<Binding*>;
 // Every dynamic input of every binding gets a new version, or only the named one. What is prepared stays as it is.
 void mutate(Bench&, const Bindings&, std::uint64_t version, const std::string& only = {});
+
+// The same kind of call with values of its own; 0: the case itself.
+[[nodiscard]] Case sibling(const Case&, std::uint64_t index);
+// Captures one call a binding into a graph; outputs must stay as they were poisoned. Host memory that the calls were
+// given is overwritten afterwards.
+void capture(Bench&, const Bindings&, std::uint32_t graph, const std::string& label);
 
 // Whether memory in use grew in every interval, and by more than a block in all.
 [[nodiscard]] bool grows(const std::vector<DeviceUsage>&);

@@ -26,8 +26,8 @@ void warm_up(Bench& bench, const Bindings& bindings) {
   bench.script().simple(Op::sync_device, kMain);
 }
 
-// Captures one call a binding into a graph; outputs must stay as they were poisoned. Host memory that the calls were
-// given is overwritten afterwards.
+}  // namespace
+
 void capture(Bench& bench, const Bindings& bindings, std::uint32_t graph, const std::string& label) {
   bench.label(label);
   for (Binding* b : bindings) bench.push(*b, Poison::first, kCaptureOrdinal);
@@ -55,6 +55,8 @@ void capture(Bench& bench, const Bindings& bindings, std::uint32_t graph, const 
     });
 }
 
+namespace {
+
 bool replay(Bench& bench, const Bindings& bindings, std::uint32_t graph, std::uint32_t ordinal, const std::string& label,
             const std::string& mutated, int launches = 1) {
   bench.label(label);
@@ -70,13 +72,13 @@ bool replay(Bench& bench, const Bindings& bindings, std::uint32_t graph, std::ui
   return true;
 }
 
+}  // namespace
+
 Case sibling(const Case& c, std::uint64_t index) {
   Case other = c;
   if (index) other.seed = derive_key(c.seed, "sibling", index) >> 16;
   return other;
 }
-
-}  // namespace
 
 void drive_capture_replay(Bench& bench, Observation& seen) {
   const Case& c = seen.trial.part.cases[0];

@@ -67,6 +67,17 @@ struct PrepareSeen {
   std::int64_t raw_bytes = 0, device_bytes = 0, host_bytes = 0;
 };
 
+// A rank was lost on purpose while its peers were in a call that it never made.
+struct LossSeen {
+  int rank = -1;                       // that was lost; -1: none was
+  Loss how = Loss::fails;
+  int found = -1;                      // whose end the judge found to be the cause
+  std::string text;                    // what it said of that
+  double milliseconds = 0;             // from the program's start to the last worker's end
+  int deadline_ms = 0;
+  std::vector<int> completed;          // ranks whose call was complete all the same
+};
+
 struct Observation {
   const SlotSpec* slot = nullptr;
   VariantInfo variant;
@@ -103,6 +114,7 @@ struct Observation {
   // whichever rank's it is.
   int rank = 0;
   std::vector<Observation> others = {};
+  LossSeen loss = {};                  // told by rank 0
 };
 
 template <class Do>

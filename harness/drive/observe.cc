@@ -24,6 +24,9 @@ DriveFunction function_of(Drive drive) {
     case Drive::regrow: return drive_regrow;
     case Drive::many_replays: return drive_many_replays;
     case Drive::prepared: return drive_prepared;
+    case Drive::burst: return drive_burst;
+    case Drive::groups: return drive_groups;
+    case Drive::one_rank: return drive_one_rank;
   }
   throw std::logic_error("a drive without a program");
 }
@@ -55,11 +58,14 @@ bool fits(const SlotSpec& slot, const TrialPart& part) {
     if (is_huge(slot, c) && part.drive != Drive::eager && part.drive != Drive::two_poisons &&
         part.drive != Drive::late_producer && part.drive != Drive::capture_replay)
       return false;
+  // A group of one has no peers.
+  if (part.drive == Drive::burst || part.drive == Drive::groups || part.drive == Drive::one_rank)
+    if (slot.kind != Kind::collective || part.cases.front().world < 2) return false;
   // Collectives of one group run one after the other.
   if (part.drive == Drive::two_streams && slot.kind == Kind::collective) return false;
   for (const Case& c : part.cases)
     if (part.drive == Drive::guard_pages && slot.input_bytes(c) > kGuardBytes) return false;
-  if (!captures(part.drive)) return true;
+  if (!captures(part.drive) && part.drive != Drive::burst) return true;
   for (const Case& c : part.cases)
     if (slot.output_cells(c) == 0) return false;
   return true;

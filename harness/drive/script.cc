@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "harness/tensor/philox.hpp"
+
 namespace assay {
 namespace {
 
@@ -29,6 +31,18 @@ Placed& Binding::named(std::string_view argument) {
   throw std::out_of_range("no tensor " + std::string(argument));
 }
 
+RankMask Binding::ranks() const noexcept {
+  RankMask mask = members.empty() ? kAllRanks : 0;
+  for (const int rank : members) mask |= RankMask{1} << rank;
+  return mask;
+}
+
+int Binding::place_of(int rank) const noexcept {
+  if (members.empty()) return rank;
+  const auto at = std::find(members.begin(), members.end(), rank);
+  return at == members.end() ? 0 : static_cast<int>(at - members.begin());
+}
+
 Schedule schedule_of(const Case& c) noexcept { return {c.early, c.block_seed, false}; }
 
 ProgramRegion region_of(const Placed& tensor, std::size_t piece) noexcept {
@@ -42,6 +56,7 @@ void Script::begin(const SlotSpec& slot, std::uint32_t variant) {
   variant_ = variant;
   labels_.clear();
   calls_.clear();
+  ranks_.clear();
 }
 
 int Script::simple(Op op, std::uint32_t stream, std::uint32_t a) {
@@ -53,6 +68,7 @@ int Script::simple(Op op, std::uint32_t stream, std::uint32_t a) {
   step.a = a;
   step.argument_count = 0;
   labels_.push_back(label_);
+  ranks_.push_back(kAllRanks);
   return static_cast<int>(program_.step_count++);
 }
 
@@ -73,6 +89,7 @@ std::uint32_t Script::describe(const Placed& p) {
 
 int Script::prepare(const Binding& binding, std::uint32_t stream, bool measured) {
   const int index = simple(Op::prepare, stream, variant_);
+  only(index, binding.ranks());
   ProgramStep& step = program_.steps[index];
   step.to = {0, 0, binding.token, 0};
   step.pattern = measured ? 1 : 0;
@@ -100,6 +117,7 @@ int Script::prepare(const Binding& binding, std::uint32_t stream, bool measured)
 
 int Script::release(const Binding& binding, std::uint32_t stream) {
   const int index = simple(Op::release, stream, variant_);
+  only(index, binding.ranks());
   program_.steps[index].to = {0, 0, binding.token, 0};
   return index;
 }
@@ -108,7 +126,8 @@ int Script::call(const Binding& binding, std::uint32_t stream) {
   const int index = simple(Op::call, stream, variant_);
   calls_.emplace_back(index, &binding);
   ProgramStep& step = program_.steps[index];
-  step.group = slot_->kind == Kind::collective ? 1 : 0;
+  step.group = binding.group;
+  only(index, binding.ranks());
   std::size_t tensor = 0;
   for (const ArgumentSpec& a : slot_->arguments) {
     ProgramArgument& to = step.arguments[step.argument_count++];
@@ -141,6 +160,29 @@ int Script::blank(std::uint32_t stream, const Placed& tensor, std::size_t piece,
   step.pattern = byte;
   step.pattern_bytes = 1;
   return index;
+}
+
+int Script::delay(std::uint32_t stream, std::uint32_t most, std::uint64_t key) {
+  const int index = simple(Op::delay, stream, most);
+  program_.steps[index].to = {0, 0, key, 0};
+  return index;
+}
+
+int Script::lose(int rank, Loss how, std::uint32_t after_ms) {
+  const int index = simple(Op::lose, 0, static_cast<std::uint32_t>(how));
+  program_.steps[index].pattern = after_ms;
+  only(index, RankMask{1} << rank);
+  return index;
+}
+
+void Script::only(int step, RankMask ranks) { ranks_[static_cast<std::size_t>(step)] = ranks; }
+
+ProgramStep Script::step_of(int index, int rank) const {
+  ProgramStep step = program_.steps[index];
+  if (!(ranks_of(index) >> rank & 1)) step.op = Op::skip;
+  if (step.op == Op::delay)
+    step.a = static_cast<std::uint32_t>(mix64(step.to.offset + static_cast<std::uint64_t>(rank)) % (step.a + 1));
+  return step;
 }
 
 int Script::schedule(const Schedule& schedule) {

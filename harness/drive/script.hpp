@@ -50,20 +50,31 @@ struct Placed {
   Extents shape, strides;
   std::vector<Piece> pieces;
   Tensor values;                   // inputs: the pristine logical cells, contiguous
-  std::vector<Tensor> others = {};  // of an input that differs by rank: those of ranks 1, 2, ...
+  std::vector<Tensor> others = {};  // of an input that differs by rank: those of places 1, 2, ... of the group
   Guard guard = Guard::canary;
   std::uint64_t poison = 0;        // outputs
   bool weight = false;             // an input of prepare: pushed once, read back once
 
-  [[nodiscard]] const Tensor& of(int rank) const noexcept {
-    return rank == 0 || others.empty() ? values : others[static_cast<std::size_t>(rank) - 1];
+  [[nodiscard]] const Tensor& of(int place) const noexcept {
+    return place == 0 || others.empty() ? values : others[static_cast<std::size_t>(place) - 1];
   }
 };
+
+// Ranks of a trial: bit r is rank r.
+using RankMask = std::uint32_t;
+inline constexpr RankMask kAllRanks = ~RankMask{0};
 
 struct Binding {
   Case c;
   std::string values_key;               // what its values follow from: the case without layout and schedule
   [[nodiscard]] int world() const noexcept { return static_cast<int>(c.world); }
+
+  // Of a collective: the group that it is called in, and the ranks of the trial that are its members, by their place in
+  // it. None: all, in their order.
+  std::uint32_t group = 0;
+  std::vector<int> members;
+  [[nodiscard]] RankMask ranks() const noexcept;
+  [[nodiscard]] int place_of(int rank) const noexcept;  // 0 for those who are no members
 
   std::vector<Placed> tensors;          // the tensor arguments in the slot's order, then its weights
   std::vector<std::uint64_t> versions;  // of each tensor's values; inputs only
@@ -88,6 +99,13 @@ class Script {
   int copy(std::uint32_t stream, ProgramRegion to, ProgramRegion from);
   int blank(std::uint32_t stream, const Placed&, std::size_t piece, std::uint32_t byte);
   int schedule(const Schedule&);
+  // What follows on the stream comes later, on every rank by another time of at most so many microseconds.
+  int delay(std::uint32_t stream, std::uint32_t most, std::uint64_t key);
+  int lose(int rank, Loss, std::uint32_t after_ms);
+  void only(int step, RankMask);                          // the other ranks skip it
+  // The step as one rank gets it.
+  [[nodiscard]] ProgramStep step_of(int step, int rank) const;
+  [[nodiscard]] RankMask ranks_of(int step) const { return ranks_[static_cast<std::size_t>(step)]; }
 
   [[nodiscard]] int steps() const noexcept { return static_cast<int>(program_.step_count); }
   [[nodiscard]] const std::string& label_of(int step) const { return labels_[static_cast<std::size_t>(step)]; }
@@ -106,6 +124,7 @@ class Script {
   std::string label_;
   std::vector<std::string> labels_;  // one a step
   std::vector<std::pair<int, const Binding*>> calls_;
+  std::vector<RankMask> ranks_;      // one a step
 };
 
 [[nodiscard]] Schedule schedule_of(const Case&) noexcept;

@@ -181,13 +181,18 @@ std::optional<Fault> RankSet::open(ReceiptLedger* ledger, const std::function<vo
   take_receipts();
   if (fault || !grouped_) return fault;
   if (before_joining) before_joining();
-  std::vector<int> all(ranks_.size());
-  std::iota(all.begin(), all.end(), 0);
-  join(kWorldGroup, fresh_id(), all);
+  join(kWorldGroup, all());
   return std::nullopt;
 }
 
-void RankSet::join(std::uint32_t group, std::uint64_t id, const std::vector<int>& members) {
+std::vector<int> RankSet::all() const {
+  std::vector<int> ranks(ranks_.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+void RankSet::join(std::uint32_t group, const std::vector<int>& members) {
+  const std::uint64_t id = fresh_id();
   const int size = static_cast<int>(members.size());
   segments_.push_back(std::make_unique<Segment>(size));
   std::optional<Post> post;  // until all have joined, with sockets of their own
@@ -220,9 +225,17 @@ std::optional<Fault> RankSet::map(std::uint32_t arena, const std::vector<const A
 
 std::optional<Fault> RankSet::init(std::uint32_t variant) {
   if (world() == 1) return ranks_.front()->init(variant, grouped_ ? kWorldGroup : 0);
-  for (const auto& rank : ranks_) rank->ask_init(variant, kWorldGroup);
-  Run outcome = together(std::vector<bool>(ranks_.size(), false), kInitMs,
-                         [](WorkerSession& rank) { return !rank.refusal().empty(); });
+  return init(variant, kWorldGroup, all());
+}
+
+std::optional<Fault> RankSet::init(std::uint32_t variant, std::uint32_t group, const std::vector<int>& members) {
+  std::vector<bool> done(ranks_.size(), true);
+  for (const int rank : members) {
+    (*this)[rank].ask_init(variant, group);
+    done[static_cast<std::size_t>(rank)] = false;
+  }
+  Run outcome =
+      together(std::move(done), kInitMs, [](WorkerSession& rank) { return !rank.refusal().empty(); });
   if (outcome.failed < 0) return named(std::move(outcome.fault));
   Fault refused = (*this)[outcome.failed].refused_init();
   refused.rank = outcome.failed;

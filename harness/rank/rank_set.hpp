@@ -42,7 +42,10 @@ class RankSet {
                                           const std::function<void()>& before_joining = {});
   [[nodiscard]] std::optional<Fault> map(std::uint32_t arena, const std::vector<const Arena*>& of_ranks, Access,
                                          WorkerSession::Use);
+  // A group of some ranks, in this order: their number in it is their place. Throws DeviceError like open().
+  void join(std::uint32_t group, const std::vector<int>& members);
   [[nodiscard]] std::optional<Fault> init(std::uint32_t variant);
+  [[nodiscard]] std::optional<Fault> init(std::uint32_t variant, std::uint32_t group, const std::vector<int>& members);
 
   struct Run {
     std::optional<Fault> fault;
@@ -54,10 +57,9 @@ class RankSet {
   [[nodiscard]] std::string output() const;
 
  private:
-  // A group of some ranks, in this order. Their number in it is their place.
-  void join(std::uint32_t group, std::uint64_t id, const std::vector<int>& members);
   template <class Refused>
   Run together(std::vector<bool> done, int timeout_ms, Refused&& refused);
+  [[nodiscard]] std::vector<int> all() const;
   Run past_deadline(const std::vector<bool>& done);
   void take_receipts();
   void raise_abort();

@@ -89,6 +89,16 @@ enum class Reason : std::uint8_t {
   cold,
   call_count,
   workspace_moved,
+  // Ranks.
+  skewed,
+  mode_switch,
+  graph_skewed,
+  wrong_group,
+  mixed_inputs,
+  fell_back,
+  not_aborted,
+  rank_ineligible,
+  world_size,
   undeclared,
   // No decision, or no evidence.
   killed,

@@ -19,6 +19,16 @@ double size_of_trial(const SlotSpec& slot, const Trial& t) {
   return m;
 }
 
+// One set of ranks runs a trial and its history. A smaller case is a subgroup's.
+void same_ranks(Trial& t, std::int64_t world) {
+  const auto limit = [&](TrialPart& part) {
+    for (Case& c : part.cases) c.world = part.drive == Drive::groups ? std::min(c.world, world) : world;
+    if (part.drive == Drive::groups) part.cases.front().world = world;
+  };
+  limit(t.part);
+  for (TrialPart& part : t.history) limit(part);
+}
+
 }  // namespace
 
 struct ShrinkDriver::Search {
@@ -93,7 +103,9 @@ struct ShrinkDriver::Search {
         for (Case& next : moves(driver.slot_, now)) {
           if (over()) return false;
           Trial candidate = t;
+          const std::int64_t world = next.world;
           select(candidate) = std::move(next);
+          if (world != now.world) same_ranks(candidate, world);
           if (fails(candidate)) {
             t = std::move(candidate);
             return true;

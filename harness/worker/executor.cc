@@ -358,6 +358,9 @@ Outcome Executor::step(Program& program, const ProgramStep& s, ProgramResult& re
       return device_.fill(s.stream, to, s.pattern, s.pattern_bytes, s.to.bytes / s.pattern_bytes);
     }
     case Op::load: return device_.load(s.stream);
+    case Op::delay: return device_.delay(s.stream, s.a);
+    case Op::skip: return {};
+    case Op::lose: return lose(s);
     case Op::record: return device_.record(s.a, s.stream);
     case Op::wait: return device_.wait(s.stream, s.a);
     case Op::hold: return device_.hold(s.stream);
@@ -410,6 +413,18 @@ void Executor::tell_receipts(const ProgramStep& s, const ProgramResult& result) 
     case Op::reset: return receipts_.reset();
     default: return;
   }
+}
+
+// The black box says that candidate code was running: blame finds this rank as it would find a candidate's.
+Outcome Executor::lose(const ProgramStep& s) {
+  PhaseGuard phase(box_, Phase::entry);
+  ::usleep(1000 * s.pattern);
+  switch (static_cast<Loss>(s.a)) {
+    case Loss::fails: return {StepCode::entry_failed, "this rank fails, as the trial demands"};
+    case Loss::exits: _exit(0);
+    case Loss::hangs: break;
+  }
+  while (true) ::pause();
 }
 
 void Executor::run(Program& program, std::optional<NamedCalls> named) {

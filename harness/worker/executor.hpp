@@ -56,6 +56,7 @@ class Executor {
   Outcome call(Program&, const ProgramStep&, ProgramResult&);
   Outcome prepare(Program&, const ProgramStep&, ProgramResult&);
   Outcome release(std::uint64_t token, ProgramResult*);
+  Outcome lose(const ProgramStep&);
   Outcome after_candidate(ProgramResult&);
   Outcome enter_group(std::uint32_t group, assay_call&) const;
   void tell_receipts(const ProgramStep&, const ProgramResult&);

@@ -25,6 +25,18 @@ const char* name_of(Op op) noexcept {
     case Op::prepare: return "prepare";
     case Op::meet: return "meet";
     case Op::release: return "release";
+    case Op::delay: return "delay";
+    case Op::skip: return "skip";
+    case Op::lose: return "lose";
+  }
+  return "unknown";
+}
+
+const char* name_of(Loss loss) noexcept {
+  switch (loss) {
+    case Loss::fails: return "fails";
+    case Loss::exits: return "exits";
+    case Loss::hangs: return "hangs";
   }
   return "unknown";
 }

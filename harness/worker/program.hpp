@@ -36,8 +36,15 @@ enum class Op : std::uint32_t {
                   // leaves around it is measured, which takes longer than most prepares
   release,        // the prepared weights of token `to.offset`
   meet,           // group a: all members meet, and its control collective runs
+  delay,          // stream: what follows on it comes `a` microseconds later
+  skip,           // a step of other ranks
+  lose,           // this rank, `pattern` milliseconds later, as candidate code would be lost: Loss in a
 };
 [[nodiscard]] const char* name_of(Op) noexcept;
+
+// How Op::lose ends a rank: a status that is not OK, the end of its process, or never coming back.
+enum class Loss : std::uint32_t { fails, exits, hangs };
+[[nodiscard]] const char* name_of(Loss) noexcept;
 
 struct ProgramTensor {
   std::uint32_t arena = 0, reserved = 0;
@@ -71,7 +78,7 @@ struct ProgramStep {
   std::uint32_t a = 0;            // event, graph, mode or variant index, by op
   std::uint32_t argument_count = 0;
   std::uint32_t pattern = 0, pattern_bytes = 1;
-  std::uint32_t group = 0;        // of a call: 1 + the group that it is given; 0: none
+  std::uint32_t group = 0;        // of a call: the group that it is given; 0: none
   ProgramRegion to, from;
   char words[kPrepareWords][16] = {};
   ProgramArgument arguments[kMaxArguments];

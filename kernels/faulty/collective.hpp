@@ -72,6 +72,7 @@ constexpr assay_variant all_reduce_variant() {
   variant.entry.all_reduce = Fault::entry;
   variant.init = host_kernels::join_peers;
   variant.destroy = host_kernels::part_peers;
+  if constexpr (requires { Fault::capabilities; }) variant.capabilities = Fault::capabilities;
   return variant;
 }
 

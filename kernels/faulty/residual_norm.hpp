@@ -24,6 +24,7 @@ struct NormalisedArguments {
   int64_t rows, width, first;                        // first: the row that buffers begin with
   double eps;
   const Peers* peers;
+  const void* workspace;  // of a fault that asks for some
   // Of finalize.
   const int32_t* map;
   const float* scales;
@@ -53,6 +54,7 @@ struct ResidualNorm {
     a.out_residual = grid_of(out_residual);
     a.eps = eps;
     a.peers = static_cast<const Peers*>(call->state);
+    a.workspace = call->workspace;
     return Self::enqueue(call, a);
   }
   static assay_status enqueue(const assay_call* call, const NormalisedArguments& a) {
@@ -151,6 +153,7 @@ constexpr assay_variant residual_norm_variant(const char* slot) {
   assay_variant variant = variant_of(slot, Fault::flags);
   variant.init = host_kernels::join_peers;
   variant.destroy = host_kernels::part_peers;
+  if constexpr (requires { &Fault::workspace; }) variant.workspace = &Fault::workspace;
   return variant;
 }
 template <class Fault>

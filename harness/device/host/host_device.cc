@@ -228,6 +228,11 @@ class HostDevice final : public Device {
   Outcome load(std::uint32_t stream) override {
     return guarded([&] { return model_->load(stream); });
   }
+  Outcome delay(std::uint32_t stream, std::uint32_t microseconds) override {
+    return guarded([&] {
+      return model_->submit(stream, [=] { std::this_thread::sleep_for(std::chrono::microseconds(microseconds)); });
+    });
+  }
   Outcome record(std::uint32_t event, std::uint32_t stream) override {
     return guarded([&] { return model_->record(event, stream); });
   }
