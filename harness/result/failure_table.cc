@@ -183,6 +183,18 @@ Place place_of(Reason reason) noexcept {
       return {kReplay, "depends on order, memory or calls between replays"};
     case Reason::growth:
       return {kReplay, "grows"};
+    case Reason::skewed:
+    case Reason::mode_switch:
+    case Reason::wrong_group:
+    case Reason::mixed_inputs:
+    case Reason::world_size:
+      return {kEager, "wrong numbers"};
+    case Reason::graph_skewed:
+      return {kReplay, "depends on order, memory or calls between replays"};
+    case Reason::fell_back:
+    case Reason::not_aborted:
+    case Reason::rank_ineligible:
+      return {"selected, collective", "one rank fails, all ranks observed"};
     case Reason::undeclared:
       return {"graph applicability", "claims that it does not apply where it does"};
     case Reason::killed:
