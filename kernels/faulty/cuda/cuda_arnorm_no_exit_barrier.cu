@@ -1,5 +1,5 @@
 // Ends when its own rows are done, and the next call writes the one wire while a slow peer still reads it.
-// Slot: collective.ar_residual_rmsnorm. Caught by: graph.order_free. Source: FAULT-025.
+// Slot: collective.ar_residual_rmsnorm. Caught by: collective.skew. Source: FAULT-025.
 #include "peer.cuh"
 
 struct NoExitBarrier : faulty::Peer {

@@ -1,5 +1,5 @@
 // Two wires in turns in place of an exit barrier, but the host picks the wire: all replays of a call use the same one.
-// Slot: collective.ar_residual_rmsnorm. Caught by: graph.order_free. Source: FAULT-025.
+// Slot: collective.ar_residual_rmsnorm. Caught by: collective.graph_skew. Source: FAULT-025.
 #include "peer.cuh"
 
 struct ParityAtCapture : faulty::Peer {
