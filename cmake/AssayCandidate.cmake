@@ -7,13 +7,15 @@
 #   assay_add_candidate(NAME mine TARGET mine SLOTS activation.silu_and_mul DEVICES host)
 
 # assay_add_candidate(NAME name <TARGET target | LIBRARY path> SLOTS slot... DEVICES host|cuda...
-#                     [WORLD_SIZES 1] [SUITE suite] [TIER quick|full|gate] [TIMEOUT seconds])
+#                     [WORLD_SIZES ranks...] [SUITE suite] [TIER quick|full|gate] [TIMEOUT seconds])
 #
 # TARGET is a shared library or a module, which a worker loads, or a static or object library, which is linked into a
 # worker of its own (NAME-worker). LIBRARY is a shared library that something else builds. Tests: NAME.load fails unless
 # exactly SLOTS are offered; then NAME.<slot>.<device>, one judgement each, with its report in assay/NAME/<slot>.<device>
-# of the build folder. Labels: property, the slot, the device. A test fails on every outcome but PASS, an absent device
-# (exit code 3, NO_DECISION) included: leave such tests out by label (ctest -LE cuda), where that is meant.
+# of the build folder. Slots named collective.<name>, and moe.fused_experts_reduce, are judged by groups of ranks: one
+# test NAME.<slot>.<device>.x<ranks> for each of WORLD_SIZES (2 and 4), with as many PROCESSORS. Labels: property, the
+# slot, the device; ranks, of those. A test fails on every outcome but PASS, an absent device (exit code 3, NO_DECISION)
+# included: leave such tests out by label (ctest -LE cuda), where that is meant.
 # Promised: no candidate is loaded before its tests run. SUITE: a judge that assay_add_suite made.
 function(assay_add_candidate)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME;TARGET;LIBRARY;SUITE;TIER;TIMEOUT" "SLOTS;DEVICES;WORLD_SIZES")
@@ -31,12 +33,22 @@ function(assay_add_candidate)
       message(FATAL_ERROR "assay_add_candidate(NAME ${ARG_NAME}): no such device: '${device}'; take host or cuda.")
     endif()
   endforeach()
+  set(of_ranks "^collective\\.|^moe\\.fused_experts_reduce$")
+  set(collectives ${ARG_SLOTS})
+  list(FILTER collectives INCLUDE REGEX "${of_ranks}")
   foreach(size IN LISTS ARG_WORLD_SIZES)
-    if(NOT size EQUAL 1)
-      message(FATAL_ERROR "assay_add_candidate(NAME ${ARG_NAME}): WORLD_SIZES ${size}: this version judges slots of one "
-        "device; take 1.")
+    if(NOT size MATCHES "^([1-9]|1[0-6])$")
+      message(FATAL_ERROR "assay_add_candidate(NAME ${ARG_NAME}): WORLD_SIZES ${size}: a group has 1 to 16 ranks.")
     endif()
   endforeach()
+  if(ARG_WORLD_SIZES AND NOT collectives)
+    message(FATAL_ERROR "assay_add_candidate(NAME ${ARG_NAME}): WORLD_SIZES: none of SLOTS is a collective; leave it "
+      "out.")
+  endif()
+  if(NOT ARG_WORLD_SIZES)
+    set(ARG_WORLD_SIZES 2 4)
+  endif()
+  list(REMOVE_DUPLICATES ARG_WORLD_SIZES)
   if(NOT ARG_TIER)
     set(ARG_TIER quick)
   endif()
@@ -79,14 +91,28 @@ function(assay_add_candidate)
   set_tests_properties(${ARG_NAME}.load PROPERTIES LABELS property TIMEOUT 60 FIXTURES_SETUP ${ARG_NAME}.loads)
   foreach(slot IN LISTS ARG_SLOTS)
     foreach(device IN LISTS ARG_DEVICES)
-      set(test ${ARG_NAME}.${slot}.${device})
-      add_test(NAME ${test} COMMAND ${ARG_SUITE} check ${candidate} --slot ${slot} --device ${device} --jobs 1
-        --tier ${ARG_TIER} --report ${reports}/${slot}.${device})
-      set_tests_properties(${test} PROPERTIES LABELS "property;${slot};${device}" TIMEOUT ${ARG_TIMEOUT} PROCESSORS 1
-        FIXTURES_REQUIRED ${ARG_NAME}.loads)
+      if(NOT slot MATCHES "${of_ranks}")
+        _assay_add_judgement(${slot}.${device} 1)
+        continue()
+      endif()
+      foreach(size IN LISTS ARG_WORLD_SIZES)
+        _assay_add_judgement(${slot}.${device}.x${size} ${size} --ranks ${size})
+      endforeach()
     endforeach()
   endforeach()
 endfunction()
+
+# One test of assay_add_candidate, in its variables.
+macro(_assay_add_judgement what processors)
+  add_test(NAME ${ARG_NAME}.${what} COMMAND ${ARG_SUITE} check ${candidate} --slot ${slot} --device ${device} --jobs 1
+    --tier ${ARG_TIER} --report ${reports}/${what} ${ARGN})
+  set(labels property ${slot} ${device})
+  if(${processors} GREATER 1)
+    list(APPEND labels ranks)
+  endif()
+  set_tests_properties(${ARG_NAME}.${what} PROPERTIES LABELS "${labels}" TIMEOUT ${ARG_TIMEOUT} PROCESSORS ${processors}
+    FIXTURES_REQUIRED ${ARG_NAME}.loads)
+endmacro()
 
 # assay_add_suite(NAME name SLOTS file.cc...)
 #

@@ -73,6 +73,28 @@ Judgement abort_together(const Observation& seen) {
   return pass(judging::informative(seen));
 }
 
+// A call is refused by all ranks or by none: a peer that was given it waits in it for the one that refuses.
+Judgement refused_by_some(const Observation& seen) {
+  const int ranks = static_cast<int>(seen.others.size()) + 1;
+  if (seen.failed_code != StepCode::entry_failed || seen.refusing == 0 || seen.refusing == ranks)
+    return fail(Reason::entry_failed, seen.failed_text, seen.failed_label);
+  return fail(Reason::rank_ineligible,
+              std::to_string(seen.refusing) + " of " + std::to_string(ranks) +
+                  " ranks refuse a call that all were given: who serves it is decided before it, on all ranks alike",
+              seen.failed_label);
+}
+
+Judgement selected_together(const Observation& seen) {
+  if (seen.others.empty()) return not_applicable();
+  for (const Observation& other : seen.others)
+    if (other.calls.size() != seen.calls.size())
+      return fail(Reason::rank_ineligible, "rank " + std::to_string(other.rank) + " made " +
+                                               std::to_string(other.calls.size()) + " calls where rank 0 made " +
+                                               std::to_string(seen.calls.size()),
+                  "calls of all ranks");
+  return pass(judging::informative(seen));
+}
+
 Judgement world_sizes(const Observation& seen) {
   if (seen.others.empty()) return not_applicable();
   const auto wrong = [&](const Observation& rank) -> std::optional<Judgement> {
@@ -136,6 +158,14 @@ const RuleRow rows[] = {
              .drives = {Drive::one_rank},
              .kinds = {Kind::collective},
              .judge = abort_together}},
+    RuleRow{{.id = "collective.all_rank_selection",
+             .sentence = "A call of the declared domain is served on all ranks: none refuses what its peers are given.",
+             .how = "the same call on every rank, of a group of its own",
+             .drives = {Drive::one_rank},
+             .kinds = {Kind::collective},
+             .across_ranks = true,
+             .judge = selected_together,
+             .on_failed_step = refused_by_some}},
     RuleRow{{.id = "collective.world_sizes",
              .sentence = "Right at every declared number of ranks.",
              .how = "each group size of the run that the domain accepts; one is legal, and evidence for no larger",

@@ -110,6 +110,23 @@ const std::vector<Misdeed>& misdeeds() {
       {"collective.abort_together", Drive::one_rank, Reason::not_aborted,
        [](Observation& seen) { seen.loss.found = 0; }},
       {"collective.abort_together", Drive::one_rank, Reason::not_aborted, wrong(1)},
+      {"collective.all_rank_selection", Drive::one_rank, Reason::rank_ineligible,
+       [](Observation& seen) {
+         seen.others.push_back(right(Drive::one_rank));
+         failed(Op::call, StepCode::entry_failed)(seen);
+         seen.refusing = 1;
+       }},
+      {"collective.all_rank_selection", Drive::one_rank, Reason::entry_failed,  // all alike
+       [](Observation& seen) {
+         seen.others.push_back(right(Drive::one_rank));
+         failed(Op::call, StepCode::entry_failed)(seen);
+         seen.refusing = 2;
+       }},
+      {"collective.all_rank_selection", Drive::one_rank, Reason::rank_ineligible,
+       [](Observation& seen) {
+         seen.others.push_back(right(Drive::one_rank));
+         seen.others[0].calls.pop_back();
+       }},
       {"relation.linearity", Drive::variation, Reason::not_linear, nudged(kFirstChangedCall + 2)},
       {"relation.linearity", Drive::variation, Reason::not_linear, another_answer(kFirstChangedCall + 2, 0)},
       {"prepare.once", Drive::prepared, Reason::prepared, wrong(0)},
@@ -292,6 +309,12 @@ const std::vector<Empty>& empties() {
       {"collective.group_only", Drive::groups, no, [](Observation& seen) { seen.calls.resize(3); }},
       {"collective.replicated", Drive::groups, no, [](Observation& seen) { seen.calls.resize(1); }},
       {"collective.abort_together", Drive::one_rank, no, [](Observation& seen) { seen.loss = {}; }},
+      {"collective.all_rank_selection", Drive::one_rank, no, nothing},
+      {"collective.all_rank_selection", Drive::one_rank, pass,
+       [](Observation& seen) {
+         seen.others.push_back(right(Drive::one_rank));
+         uninformative(seen);
+       }},
       {"relation.index_order", Drive::variation, pass, uninformative},
       {"relation.linearity", Drive::variation, no, without_changes},
       {"relation.linearity", Drive::variation, pass, uninformative},

@@ -135,6 +135,7 @@ static const SlotRow moe_finalize_ar_rmsnorm = slot<&assay_entry::moe_finalize_a
      .groups = {{"row", std::nullopt}},
      .reference = reference::moe_finalize_ar_rmsnorm,
      .accumulation = [](const Case& c) { return static_cast<double>(c.world + c["top_k"] + c["hidden"]) + 8.0; },
+     .sums_in_fp32 = true,
      .work =
          [](const Case& c) {
            return static_cast<double>((2 * c.world * c["top_k"] + 4) * c["tokens"] * c["hidden"]) +

@@ -255,6 +255,8 @@ void Bench::State::note_failed_step(int rank) {
   seen->failed_op = program->steps[step].op;
   seen->failed_code = r.code;
   seen->failed_text = std::string(r.text, strnlen(r.text, sizeof r.text));
+  for (const auto& of_rank : results)
+    seen->refusing += of_rank[static_cast<std::size_t>(step)].status == ASSAY_UNSUPPORTED;
   seen->failed_label = script.label_of(step) + (world > 1 ? ", rank " + std::to_string(rank) : "");
 }
 

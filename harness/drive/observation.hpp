@@ -90,6 +90,7 @@ struct Observation {
   StepCode failed_code = StepCode::ok;
   std::string failed_text;
   std::string failed_label;            // which call or launch
+  int refusing = 0;                    // ranks whose entry returned ASSAY_UNSUPPORTED to that call
 
   std::vector<CallSeen> calls;
   std::vector<PrepareSeen> prepares;   // in order

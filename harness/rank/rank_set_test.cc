@@ -66,8 +66,8 @@ class Stage {
     return std::nullopt;
   }
 
-  // `lonely`: a rank whose program makes no call.
-  RankSet::Run run(int deadline_ms = 2000, int lonely = -1) {
+  // `lonely`: a rank whose program makes no call; it is lost, if so, instead.
+  RankSet::Run run(int deadline_ms = 2000, int lonely = -1, std::optional<Loss> loss = std::nullopt) {
     for (int r = 0; r < set_.world(); ++r) {
       auto* x = reinterpret_cast<float*>(inputs_[static_cast<std::size_t>(r)]->base());
       std::fill(x, x + 6, static_cast<float>(r + 1));
@@ -81,6 +81,10 @@ class Stage {
         call.group = kWorldGroup;
         tensor(p, call, 'i', 0);
         tensor(p, call, 'o', 1);
+      } else if (loss) {
+        ProgramStep& lost = step(p, Op::lose);
+        lost.a = static_cast<std::uint32_t>(*loss);
+        lost.pattern = 1;
       }
       step(p, Op::sync);
     }
@@ -195,19 +199,44 @@ TEST(RankSet, ARankKilledFromOutsideEndsAllAndIsNobodysFault) {
   EXPECT_LT(std::chrono::duration<double>(Clock::now() - start).count(), 2.0) << "not the deadline, the death";
 }
 
-TEST(RankSet, TwoHundredKillsLeaveNoProcessNoSegmentNoDescriptor) {
+// In turns: it fails in its call, it exits in it, it is killed from outside while its peer waits for it.
+TEST(RankSet, TwoHundredRanksLostInMidTrialLeaveNoProcessNoSegmentNoDescriptor) {
   { Stage warm_up(kRight, 2); }
   const std::size_t descriptors = open_descriptors();
   for (int i = 0; i < 200; ++i) {
+    SCOPED_TRACE(i);
     {
       Stage stage(kRight, 2);
       ASSERT_FALSE(stage.open());
+      ASSERT_FALSE(stage.run().fault) << "the run goes on after the last loss";
+      for (int r = 0; r < 2; ++r) ASSERT_EQ(stage.output(r, 5), 3.0F);
+
+      const int victim = i % 2, peer = 1 - victim;
+      const auto how = static_cast<Loss>(i % 3);
       const auto pids = children();
       ASSERT_EQ(pids.size(), 2u);
-      kill(i % 2 ? *pids.begin() : *pids.rbegin(), SIGKILL);
-      const RankSet::Run run = stage.run(5000);
-      ASSERT_TRUE(run.fault);
-      EXPECT_EQ(name_of(run.fault->reason), "killed") << run.fault->text;
+      std::thread killer;
+      if (how == Loss::hangs)
+        killer = std::thread([&, pid = victim == 0 ? *pids.begin() : *pids.rbegin()] {
+          while (stage.set()[peer].box().phase != Phase::peers) std::this_thread::yield();
+          kill(pid, SIGKILL);
+        });
+      const auto start = Clock::now();
+      const RankSet::Run run = stage.run(5000, victim, how);
+      EXPECT_LT(std::chrono::duration<double>(Clock::now() - start).count(), 4.0) << "not the deadline";
+      if (killer.joinable()) killer.join();
+      if (how == Loss::fails) {
+        EXPECT_FALSE(run.fault) << run.fault->text;
+        EXPECT_EQ(run.failed, victim);
+      } else {
+        ASSERT_TRUE(run.fault);
+        EXPECT_EQ(name_of(run.fault->reason), how == Loss::exits ? "exit" : "killed") << run.fault->text;
+        EXPECT_EQ(name_of(run.fault->verdict), how == Loss::exits ? "FAIL" : "NO_DECISION");
+        // Numbers of processes that wrapped do not say who is who.
+        if (*pids.rbegin() - *pids.begin() < 1000) {
+          EXPECT_EQ(run.fault->rank, victim) << run.fault->text;
+        }
+      }
       EXPECT_FALSE(stage.set().alive());
     }
     ASSERT_TRUE(children().empty());

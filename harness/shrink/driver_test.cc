@@ -60,7 +60,7 @@ struct Bed {
   ShrinkOutcome shrink(const Trial& t, const std::vector<TrialPart>& history = {}, const std::vector<Trial>& known = {},
                        const Judgement& first = wrong("first")) {
     ShrinkDriver driver(
-        slot(),
+        *judged,
         [this](const Trial& x, Worker where) {
           ++evaluated[{to_json(x).dump(), where}];
           order.push_back(x);
@@ -73,6 +73,7 @@ struct Bed {
 
   Fails fails;
   ShrinkBudget budget;
+  const SlotSpec* judged = &slot();
   double now = 1000, seconds_a_run = 0;
   std::map<std::pair<std::string, Worker>, int> evaluated;
   std::vector<Trial> order;
@@ -270,6 +271,28 @@ TEST(Shrink, WhereNothingSmallerFailsAloneTheJudgementIsThatOfTheTrialHandedBack
   const ShrinkOutcome outcome = bed.shrink(failing);
   EXPECT_EQ(outcome.trial, failing);
   EXPECT_EQ(outcome.judgement.text, "this trial");
+}
+
+TEST(Shrink, ATrialsCasesAndItsHistoryKeepOneSetOfRanks) {
+  for (const Drive drive : {Drive::interleaved_graphs, Drive::groups}) {
+    Case four = with(7, 8), part = four;
+    four.world = 4;
+    part.world = drive == Drive::groups ? 2 : 4;
+    Bed bed([](const Trial& t, Worker) {
+      const auto same = [&](const Case& c) { return c.world == t.part.cases.front().world; };
+      for (const TrialPart& before : t.history) EXPECT_TRUE(std::all_of(before.cases.begin(), before.cases.end(), same));
+      EXPECT_NO_THROW((void)trial_from_json(to_json(t)));
+      return t.part.cases.front().world >= 2 && !t.history.empty() ? wrong() : pass();
+    });
+    SlotSpec of_ranks = slot();
+    of_ranks.kind = Kind::collective;
+    bed.judged = &of_ranks;
+    Trial t = trial(four, drive);
+    t.part.cases.push_back(part);
+    const ShrinkOutcome out = bed.shrink(t, {{Drive::eager, {four}}});
+    EXPECT_EQ(out.trial.part.cases[0].world, 2) << name_of(drive);
+    EXPECT_LE(out.trial.part.cases[1].world, 2) << name_of(drive);
+  }
 }
 
 TEST(Shrink, BothCasesOfATrialGetSmaller) {

@@ -178,6 +178,7 @@ struct SlotParts {
   std::vector<GroupSpec> groups = {};
   Reference reference = {};
   std::function<double(const Case&)> accumulation = {};      // K of number.bound (spec/README.md)
+  bool sums_in_fp32 = false;                                 // by contract: number.bound fails; of ops it always does
   std::function<double(const Case&)> work = {};              // reference multiply-adds; none: cells of the outputs
   std::vector<RecipeSpec> recipes = {};                      // first normal, then tag
   std::vector<RelationSpec> relations = {};
