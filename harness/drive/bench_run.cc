@@ -26,8 +26,8 @@ double work_steps(const Program& program) {
 
 }  // namespace
 
-// Ranks that join a group, or are initialised in one, run kernels that wait for each other, as calls do. Whoever holds
-// this may hold `allocating` from before; nobody takes that while holding a turn.
+// A group's control and a candidate's init run kernels that wait for each other, as calls do. Whoever holds this may hold
+// `allocating` from before; nobody takes that while holding a turn.
 DeviceTurns::Hold Bench::State::joining() {
   return grouped && domain.type() == DeviceType::cuda ? turns.turn() : DeviceTurns::Hold();
 }

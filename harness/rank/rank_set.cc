@@ -22,6 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kJoinMs = 10000, kInitMs = 30000;
+constexpr int kControlDeadlineMs = 15000;  // beyond what the control itself waits for
 constexpr int kNcclJoinMs = 60000;  // NCCL loads its kernels and finds its peers
 constexpr int kMomentMs = 10;       // for peers to come back from an aborted wait, before they are ended
 
@@ -159,7 +160,7 @@ void RankSet::take_receipts() {
       if (ledger_) ledger_->take(static_cast<int>(r), ranks_[r]->pid(), line);
 }
 
-std::optional<Fault> RankSet::open(ReceiptLedger* ledger, const std::function<void()>& before_joining) {
+std::optional<Fault> RankSet::open(ReceiptLedger* ledger, const std::function<void()>& before_control) {
   ledger_ = ledger;
   const auto open_one = [&](int rank) {
     std::optional<Fault> fault = (*this)[rank].open_device();
@@ -180,8 +181,9 @@ std::optional<Fault> RankSet::open(ReceiptLedger* ledger, const std::function<vo
   }
   take_receipts();
   if (fault || !grouped_) return fault;
-  if (before_joining) before_joining();
-  join(kWorldGroup, all());
+  connect(kWorldGroup, all());
+  if (before_control) before_control();
+  control(kWorldGroup, all());
   return std::nullopt;
 }
 
@@ -192,6 +194,34 @@ std::vector<int> RankSet::all() const {
 }
 
 void RankSet::join(std::uint32_t group, const std::vector<int>& members) {
+  connect(group, members);
+  control(group, members);
+}
+
+// Where joining did not include it.
+void RankSet::control(std::uint32_t group, const std::vector<int>& members) {
+  if (device_ == DeviceType::host) return;
+  for (int r = 0; r < world(); ++r) {
+    Program& p = (*this)[r].program();
+    p.step_count = std::count(members.begin(), members.end(), r) ? 1 : 0;
+    p.tensor_count = p.done = 0;
+    p.steps[0] = ProgramStep{};
+    p.steps[0].op = Op::meet;
+    p.steps[0].a = group;
+    p.results[0] = ProgramResult{};
+  }
+  const Run outcome = run(kControlDeadlineMs);
+  if (outcome.fault) throw DeviceError("the group's control collective did not finish: " + outcome.fault->text);
+  int red = outcome.failed;
+  for (const int r : members)
+    if (red < 0 && (*this)[r].program().results[0].code != StepCode::ok) red = r;
+  if (red < 0) return;
+  const auto& text = (*this)[red].program().results[0].text;
+  throw DeviceError("the group's control collective, rank " + std::to_string(red) + ": " +
+                    std::string(text, strnlen(text, sizeof text)));
+}
+
+void RankSet::connect(std::uint32_t group, const std::vector<int>& members) {
   const std::uint64_t id = fresh_id();
   const int size = static_cast<int>(members.size());
   segments_.push_back(std::make_unique<Segment>(size));

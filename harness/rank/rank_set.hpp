@@ -39,7 +39,7 @@ class RankSet {
   // Device, library and the world's group. Throws DeviceError where the group's control collective is red. The ledger,
   // if any, takes the receipts of these workers from now on and outlives them.
   [[nodiscard]] std::optional<Fault> open(ReceiptLedger* ledger = nullptr,
-                                          const std::function<void()>& before_joining = {});
+                                          const std::function<void()>& before_control = {});
   [[nodiscard]] std::optional<Fault> map(std::uint32_t arena, const std::vector<const Arena*>& of_ranks, Access,
                                          WorkerSession::Use);
   // A group of some ranks, in this order: their number in it is their place. Throws DeviceError like open().
@@ -57,6 +57,8 @@ class RankSet {
   [[nodiscard]] std::string output() const;
 
  private:
+  void connect(std::uint32_t group, const std::vector<int>& members);
+  void control(std::uint32_t group, const std::vector<int>& members);
   template <class Refused>
   Run together(std::vector<bool> done, int timeout_ms, Refused&& refused);
   [[nodiscard]] std::vector<int> all() const;

@@ -264,7 +264,9 @@ class Worker {
       group = make_device_group(who, descriptors.front(), {descriptors.begin() + 1, descriptors.end()}, box_,
                                 make_cuda_memory(memory_->ordinal()), std::move(communicator));
     }
-    if (const Outcome control = group->control(); !control.ok()) throw DeviceError(control.text);
+    // On a GPU the control runs kernels that wait for each other: the judge asks for it when it is its turn.
+    if (device_->type() == DeviceType::host)
+      if (const Outcome control = group->control(); !control.ok()) throw DeviceError(control.text);
     groups_[request.at("group")] = std::move(group);
     return json::object();
   }
