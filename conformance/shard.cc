@@ -37,6 +37,7 @@ struct Judge {
 
 struct Context {
   const Options& options;
+  const Candidate& candidate;
   std::vector<Unit> units;
   ResultWriter& writer;
   std::function<void(const std::string&)> on_receipt;
@@ -56,6 +57,7 @@ struct Context {
     }
     BenchConfig config;
     config.worker = worker_config(options, device);
+    config.library_sha256 = candidate.sha256;
     config.on_receipt = on_receipt;
     config.contract_digest = registered_contract;
     if (device == DeviceType::cuda && options.device_lock >= 0) {
@@ -170,12 +172,12 @@ std::vector<Unit> share_of(const std::vector<Unit>& units, int judge, int judges
   return mine;
 }
 
-void run_shard(const Options& options, const Candidate&, const std::vector<Unit>& units, ResultWriter& writer,
+void run_shard(const Options& options, const Candidate& candidate, const std::vector<Unit>& units, ResultWriter& writer,
                std::function<void(const std::string&)> on_receipt) {
   // Tensors of a size come and go with every trial: keep their pages.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  Context context{options, units, writer, std::move(on_receipt), ReferenceModule(reference_path()), {}, {}, {}};
+  Context context{options, candidate, units, writer, std::move(on_receipt), ReferenceModule(reference_path()), {}, {}, {}};
   context.rules = selected_rules(options);
   // Elsewhere the parent applies them, to what its judges say together.
   if (options.in_process && !options.waivers.empty()) context.waivers = Waivers::read(options.waivers, today_utc());

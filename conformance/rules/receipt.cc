@@ -38,8 +38,12 @@ Judgement fired(const Observation& seen) {
 }
 
 Judgement bound(const Observation& seen) {
-  if (!seen.receipts || seen.receipts->receipts.empty()) return undecided("no receipt could be received");
+  if (!seen.receipts) return undecided("no receipt could be received");
+  // Evidence of another candidate is none of this one's (routing-and-targets.md 10.2): somebody built it anew
+  // meanwhile.
+  if (seen.receipts->another_file) return undecided("the library's file was replaced during the run");
   if (!seen.receipts->refused.empty()) return fail(Reason::unbound, seen.receipts->refused.front(), "the launch");
+  if (seen.receipts->receipts.empty()) return undecided("no receipt could be received");
   for (const Receipt& r : seen.receipts->receipts)
     if (r.call.slot == seen.slot->id && r.call.variant == seen.variant.id) return pass();
   return pass(false);  // membership alone binds no call

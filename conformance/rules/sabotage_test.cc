@@ -3,10 +3,16 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "assay/rule.hpp"
 #include "conformance/examiner.hpp"
+#include "harness/case/generate.hpp"
 #include "harness/device/owned_fd.hpp"
+#include "harness/drive/drives.hpp"
 #include "harness/result/failure_table.hpp"
 
 namespace assay {
@@ -90,6 +96,67 @@ TEST(SabotagePack, ANeverEligibleCandidateIsNoPass) {
   EXPECT_EQ(o.fired.judged, 0);
   EXPECT_FALSE(passes_run(o.fired.verdict)) << told(o);
   EXPECT_EQ(count(o, ReceiptKind::fired), 0);
+}
+
+// A bench on a copy of the right library, whose file is replaced between two launches.
+struct Replaced {
+  std::string file = testing::TempDir() + "assay-replaced-" + std::to_string(getpid()) + ".so";
+  std::unique_ptr<MemoryDomain> memory = make_host_memory();
+  ReferenceModule references{ASSAY_REFERENCES};
+  std::vector<std::string> receipts;
+  std::unique_ptr<Bench> bench;
+  Candidate candidate;
+  const CandidateVariant* variant = nullptr;
+
+  Replaced() {
+    put(ASSAY_HOST_KERNELS);
+    BenchConfig config;
+    config.worker.worker = ASSAY_WORKER;
+    config.worker.library = file;
+    config.on_receipt = [this](const std::string& line) { receipts.push_back(line); };
+    candidate = load_candidate(config.worker);
+    for (const CandidateVariant& v : candidate.variants)
+      if (v.slot->id == "norm.rmsnorm") variant = &v;
+    bench = std::make_unique<Bench>(config, *memory, references);
+    bench->use(*variant->slot, variant->info);
+  }
+  ~Replaced() { std::filesystem::remove(file); }
+  // A new file under the old name: the old one may still be mapped.
+  void put(const std::string& from) const {
+    std::filesystem::remove(file);
+    std::filesystem::copy_file(from, file);
+  }
+  Judgement judge_eager(const char* rule) const {
+    Trial t;
+    t.variant = variant->info.id;
+    t.part = {Drive::eager, {pins_of(*variant->slot, DType::f32, Tier::quick, 0).front()}};
+    return judge(*find_rule(rule), observe(*bench, t, Tier::quick));
+  }
+};
+
+TEST(SabotagePack, AnotherFileInALaterLaunchIsNotTheCandidate) {
+  Replaced lab;
+  EXPECT_EQ(lab.judge_eager("receipt.bound").verdict, Verdict::pass);
+  const std::size_t before = lab.receipts.size();
+  lab.bench->retire_worker();
+  lab.put(ASSAY_HOST_KERNELS);
+  std::ofstream(lab.file, std::ios::app | std::ios::binary) << "another build";
+  const Judgement j = lab.judge_eager("receipt.bound");
+  EXPECT_EQ(j.verdict, Verdict::no_decision) << "nothing of it is the candidate's that was loaded";
+  EXPECT_NE(j.text.find("replaced"), std::string::npos) << j.text;
+  EXPECT_EQ(lab.judge_eager("receipt.fired").verdict, Verdict::no_decision);
+  EXPECT_EQ(lab.receipts.size(), before) << "what was refused is not written";
+}
+
+TEST(SabotagePack, ALibraryThatNoLongerLoadsDecidesNothing) {
+  Replaced lab;
+  EXPECT_EQ(lab.judge_eager("receipt.fired").verdict, Verdict::pass);
+  lab.bench->retire_worker();
+  std::filesystem::remove(lab.file);
+  const Judgement j = lab.judge_eager("receipt.fired");
+  EXPECT_EQ(j.verdict, Verdict::no_decision);
+  EXPECT_EQ(name_of(attribution_of(j.verdict, j.reason)), "infrastructure") << j.text;
+  EXPECT_NE(j.text.find("could not load"), std::string::npos) << j.text;
 }
 
 TEST(SabotagePack, TheRightOneHasReceiptsOfEveryKindOnce) {

@@ -38,6 +38,7 @@ struct BenchConfig {
   std::uint64_t far_pitch_elements = (1ULL << 31) + (1ULL << 20);
   bool hosted = false;                  // workers own the memory, as those of CUDA collectives always do
   std::optional<int> device_lock;       // a file that judges of one GPU take turns on, for the length of a run
+  std::string library_sha256 = {};      // of the candidate's file; empty: as it is when the first launch begins
   // What receipts bind a slot's calls to; left out or empty: a digest of the slot's arguments (bench_receipts.cc).
   std::function<std::string(const SlotSpec&)> contract_digest = {};
   std::function<void(const std::string&)> on_receipt = {};  // given each line that was taken

@@ -24,6 +24,7 @@ std::string digest_of_arguments(const SlotSpec& slot) {
 }  // namespace
 
 void Bench::State::open_ledger() {
+  if (library_digest.empty()) library_digest = config.library_sha256;
   if (library_digest.empty())
     library_digest = sha256_of_file(config.worker.library.empty() ? config.worker.worker : config.worker.library);
   ledger = std::make_unique<ReceiptLedger>(world, library_digest);

@@ -43,7 +43,17 @@ std::optional<Fault> Bench::State::start() {
   workers = std::make_unique<RankSet>(config.worker, world, grouped);
   open_ledger();
   std::optional<DeviceTurns::Hold> turn;
-  if (auto fault = workers->open(ledger.get(), [&] { turn.emplace(joining()); })) return fault;
+  try {
+    if (auto fault = workers->open(ledger.get(), [&] { turn.emplace(joining()); })) return fault;
+  } catch (const LibraryRefused& refused) {
+    // The judge could load it, and maybe other ranks: no rank's refusal alone is the candidate's.
+    Fault fault;
+    fault.reason = Reason::unobserved;
+    fault.phase = Phase::load;
+    fault.text = std::string("a worker could not load the library that was loaded before: ") + refused.what();
+    workers.reset();
+    return fault;
+  }
   device = (*workers)[0].device_description();
   return std::nullopt;
 }

@@ -11,7 +11,8 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kMostRefused = 16;  // sentences that are kept: a candidate could send any number
-constexpr const char* kScope = "g1";      // a worker loads one library, once
+constexpr const char* kAnotherFile = "it is of another library file";
+constexpr const char* kScope = "g1";  // a worker loads one library, once
 
 std::string random_hex(std::size_t bytes) {
   std::array<unsigned char, 32> drawn{};
@@ -68,7 +69,7 @@ std::string ReceiptLedger::defect(int rank, std::int64_t pid, std::string_view l
     return "it says rank " + std::to_string(r.rank) + " of " + std::to_string(r.world_size);
   if (r.pid != pid)
     return "it says process " + std::to_string(r.pid) + ", and process " + std::to_string(pid) + " sent it";
-  if (!artifact_digest_.empty() && r.artifact_digest != artifact_digest_) return "it is of another library file";
+  if (!artifact_digest_.empty() && r.artifact_digest != artifact_digest_) return kAnotherFile;
   if (r.seq != next_[static_cast<std::size_t>(rank)])
     return "its sequence number is " + std::to_string(r.seq) + " where " +
            std::to_string(next_[static_cast<std::size_t>(rank)]) + " is next";
@@ -84,6 +85,7 @@ bool ReceiptLedger::take(int rank, std::int64_t pid, std::string_view line) {
   Receipt r;
   if (const std::string why = defect(rank, pid, line, r); !why.empty()) {
     refuse(rank, why);
+    if (why == kAnotherFile) changed().another_file = true;
     return false;
   }
   ++next_[static_cast<std::size_t>(rank)];

@@ -26,6 +26,7 @@ struct ReceiptBook {
   int world = 1;
   std::vector<Receipt> receipts;
   std::vector<std::string> refused;  // a sentence each
+  bool another_file = false;         // one of them for its artifact: the library was replaced under the run
 };
 
 class ReceiptLedger {

@@ -75,6 +75,7 @@ TEST(ReceiptLedger, AnotherArtifactsReceiptIsRefused) {
   mint.mint(ReceiptKind::fired, forged_call());
   EXPECT_FALSE(launch.take(0, mint.take().front()));
   EXPECT_NE(launch.ledger.book()->refused.front().find("another library file"), std::string::npos);
+  EXPECT_TRUE(launch.ledger.book()->another_file);
 }
 
 TEST(ReceiptLedger, AFloodOfBadLinesIsBounded) {
