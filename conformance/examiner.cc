@@ -10,8 +10,10 @@
 #include <thread>
 
 #include "assay/property.hpp"
+#include "conformance/tried_cases.hpp"
 #include "harness/case/digest.hpp"
 #include "harness/case/json.hpp"
+#include "harness/drive/cell_map_of.hpp"
 #include "harness/drive/drives.hpp"
 #include "harness/shrink/driver.hpp"
 
@@ -89,6 +91,7 @@ struct Examiner::Finding {
   Judgement judgement;
   std::vector<TrialPart> history;   // of the worker that it happened in
   std::int64_t cases_until_caught = 0;
+  std::vector<CellMap> maps;        // as caught: the shrunk trial may be too small to show a pattern
 };
 
 struct Examiner::UnitState {
@@ -98,6 +101,7 @@ struct Examiner::UnitState {
   std::vector<Trial> shrunk;                                // of this unit's slot
   std::int64_t distinct = 0, outside = 0, outside_by_words = 0;
   std::int64_t observed = 0;                                // cases that ran, here or in another part
+  Tried tried;                                              // what these met
   std::map<std::string, std::vector<std::string>> warnings; // by rule
   bool corpus_done = false;
   // Failures that no rule's own judgement shapes (the worker's end, a refused step), already shrunk: by trial and text.
@@ -114,6 +118,7 @@ Examiner::UnitState& Examiner::state_of(const Unit& unit) {
   auto& state = units_[key_of(s)];
   if (!state) {
     state = std::make_unique<UnitState>();
+    state->tried = untried(*unit.variant->slot);
     for (const RuleSpec* rule : config_.rules)
       if (applies(*rule, *unit.variant->slot, unit.variant->device) && declared_for(*rule, unit.variant->info.flags))
         state->rules.push_back(rule);
@@ -189,7 +194,7 @@ void Examiner::record(const Unit& unit, UnitState& state, const Observation& see
     if (j.verdict == Verdict::fail && !state.failing.count(rule->id)) {
       std::vector<TrialPart> history = bench_.history();
       if (!history.empty() && history.back() == seen.trial.part) history.pop_back();
-      state.failing[rule->id] = {seen.trial, j, std::move(history), state.observed};
+      state.failing[rule->id] = {seen.trial, j, std::move(history), state.observed, cell_maps_of(seen, j)};
     }
     const auto rank = [](const Judgement& x) {
       return x.verdict == Verdict::fail ? 4 : x.verdict == Verdict::no_decision ? 3 : x.verdict == Verdict::pass ? 2 : 1;
@@ -274,6 +279,7 @@ bool Examiner::consider(const Unit& unit, UnitState& state, const Case& c, const
       state.seen[key];
       return true;
     }
+    count_case(state.tried, c);
     if (++state.observed % unit.parts != unit.part) {
       state.seen[key];
       return true;
@@ -314,6 +320,8 @@ FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpe
   bench_.use(*unit.variant->slot, unit.variant->info);
   bench_.set_shrinking(true);
   std::string output;
+  Trial drawn;  // whose failing run the maps show
+  std::vector<CellMap> maps;
   const auto evaluate = [&](const Trial& t, ShrinkDriver::Worker worker) {
     if (worker == ShrinkDriver::Worker::fresh) bench_.retire_worker();
     for (const Case& c : t.part.cases)
@@ -321,7 +329,10 @@ FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpe
     if (!fits(*unit.variant->slot, t.part)) return not_applicable();
     const Observation seen = observe_patiently(bench_, t, config_.tier, wary_);
     Judgement j = judge(rule, seen);
-    if (j.verdict == Verdict::fail) output = bench_.worker_output();
+    if (j.verdict != Verdict::fail) return j;
+    output = bench_.worker_output();
+    drawn = t;
+    maps = cell_maps_of(seen, j);
     return j;
   };
   // The budget is the slot and dtype's; a second rule that fails on the very end of a worker takes what the first found.
@@ -365,6 +376,8 @@ FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpe
   f.minimal = outcome.minimal;
   f.confirmed = outcome.confirmed;
   f.worker_output = output.size() > 2000 ? output.substr(output.size() - 2000) : output;
+  if (drawn == outcome.trial) f.maps = std::move(maps);
+  if (!(finding.trial == outcome.trial)) add_caught(f.maps, finding.maps, one_line(finding.trial));
   const std::string text = canonical(f.trial) + "\n";
   const std::string name = f.subject.slot + "-" + f.subject.dtype + "-" + sha256_hex(text).substr(0, 12) + ".json";
   for (const std::string& folder : {config_.trial_folder, config_.corpus}) {
@@ -480,6 +493,7 @@ void Examiner::finish(const Unit& unit) {
   // Every part knows all of them: one says so.
   line.distinct = unit.part == 0 ? state.distinct : 0;
   line.outside_domain = unit.part == 0 ? state.outside : 0;
+  if (unit.part == 0) line.tried = state.tried;
   writer_.line(to_json(line));
   const Subject s = line.subject;
   units_.erase(key_of(s));

@@ -7,6 +7,7 @@
 
 #include "harness/drive/bench_state.hpp"
 #include "harness/drive/drives.hpp"
+#include "harness/drive/requested_layout.hpp"
 #include "harness/tensor/philox.hpp"
 
 namespace assay {
@@ -17,18 +18,6 @@ constexpr std::size_t kHistoryParts = 512;
 constexpr std::size_t kDrawnBytes = 64u << 20, kMostDrawnBytes = 1280u << 20;
 constexpr double kSpoiled = 3e4;                // finite in every float dtype, far over any value of a recipe
 std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
-
-LayoutRequest request_of(const SlotSpec& slot, const ArgumentSpec& a, const Case& c) {
-  LayoutRequest request;
-  request.dtype = slot.dtype(a, c);
-  request.shape = slot.shape(a, c);
-  request.alignment = static_cast<std::uint64_t>(a.alignment);
-  if (const auto l = c.layouts.find(a.name); l != c.layouts.end()) {
-    request.row_padding = request.shape.size() >= 2 ? l->second.pad : 0;
-    request.offset = l->second.offset / static_cast<std::int64_t>(size_of(request.dtype));
-  }
-  return request;
-}
 
 std::size_t bytes_of(const Tensor& t) { return static_cast<std::size_t>(t.size()) * size_of(t.view().dtype); }
 bool same_bytes(const Tensor& a, const Tensor& b) {

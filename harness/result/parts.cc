@@ -74,6 +74,7 @@ std::vector<std::string> PartMerger::take(std::string_view line) {
     for (std::size_t i = 1; i < held.cases.size(); ++i) {
       sum.distinct += held.cases[i].distinct;
       sum.outside_domain += held.cases[i].outside_domain;
+      if (sum.tried.empty()) sum.tried = held.cases[i].tried;
     }
     ready.push_back(to_json(sum).dump());
     held_.erase(at);

@@ -147,6 +147,16 @@ class Fields {
       if (!read_.contains(key)) refuse("a " + kind_ + " line has no key " + shown(key));
     }
   }
+  // A key that may be left out; `read` says what is wrong with it.
+  template <class T, class Read>
+  void maybe(const char* key, T& value, Read read) {
+    if (!object_.contains(key)) return;
+    try {
+      value = read(any(key));
+    } catch (const std::invalid_argument& error) {
+      fail(key, error.what());
+    }
+  }
   [[noreturn]] void fail(const std::string& key, const std::string& why) const {
     refuse("in the " + kind_ + " line " + key + " " + why);
   }
@@ -207,6 +217,7 @@ CasesRecord cases_from(Fields& f) {
   r.distinct = f.count("distinct");
   r.outside_domain = f.count("outside_domain");
   if (r.outside_domain > r.distinct) f.fail("outside_domain", "is over distinct");
+  f.maybe("tried", r.tried, tried_from);
   return r;
 }
 
@@ -252,6 +263,7 @@ FailureRecord failure_from(Fields& f) {
   r.confirmed = f.text("confirmed");
   r.worker_output = f.text("worker_output");
   f.attribution(attribution_of(verdict_of(r.reason), r.reason));
+  f.maybe("maps", r.maps, cell_maps_from);
   return r;
 }
 
@@ -268,6 +280,13 @@ EndRecord end_from(Fields& f) {
   return r;
 }
 
+template <class Time>
+void add_time(Time& time, double milliseconds) {
+  ++time.trials;
+  time.milliseconds += milliseconds;
+  time.slowest = std::max(time.slowest, milliseconds);
+}
+
 void count_trial(RunResults& results, const TrialRecord& trial) {
   ++results.trials;
   const auto same = [&](const SlotTime& t) { return t.slot == trial.subject.slot && t.device == trial.subject.device; };
@@ -276,8 +295,10 @@ void count_trial(RunResults& results, const TrialRecord& trial) {
     results.times.push_back({trial.subject.slot, trial.subject.device});
     at = results.times.end() - 1;
   }
-  ++at->trials;
-  at->milliseconds += trial.milliseconds;
+  add_time(*at, trial.milliseconds);
+  auto drive = std::ranges::find(results.drives, trial.drive, &DriveTime::drive);
+  if (drive == results.drives.end()) drive = results.drives.insert(drive, {trial.drive});
+  add_time(*drive, trial.milliseconds);
 }
 
 template <class Record>
@@ -334,6 +355,7 @@ json to_json(const CasesRecord& r) {
   json j = line_of("cases", r.subject);
   j["distinct"] = r.distinct;
   j["outside_domain"] = r.outside_domain;
+  if (!r.tried.empty()) j["tried"] = to_json(r.tried);
   return j;
 }
 
@@ -368,6 +390,7 @@ json to_json(const FailureRecord& r) {
   j["minimal"] = r.minimal;
   j["confirmed"] = repaired(r.confirmed);
   j["worker_output"] = repaired(r.worker_output);
+  for (const CellMap& map : r.maps) j["maps"].push_back(to_json(map));
   return j;
 }
 

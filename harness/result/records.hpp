@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/result/cell_map.hpp"
+#include "harness/result/tried.hpp"
 #include "harness/result/verdict.hpp"
 
 namespace assay {
@@ -53,6 +55,7 @@ struct CasesRecord {                // once a slot, variant, device and dtype
   Subject subject;                  // without rule
   std::int64_t distinct = 0;        // cases drawn and pinned
   std::int64_t outside_domain = 0;  // of these
+  Tried tried = {};                 // left out where it is empty
 };
 
 struct RuleRecord {  // once a slot, variant, device, dtype and rule
@@ -78,6 +81,7 @@ struct FailureRecord {
   bool minimal = true;        // false: smallest found, not minimal
   std::string confirmed;      // "fresh worker", "with its history", "flaky: 2 of 5"
   std::string worker_output;  // last lines, shown, never parsed
+  std::vector<CellMap> maps = {};  // of the shrunk trial, then as first caught; left out where there is none
 };
 
 struct EndRecord {
@@ -97,11 +101,16 @@ struct EndRecord {
 // One element of FailureRecord::worst: {"where", "actual", "expected", "bound"}, shortest text that reads back.
 [[nodiscard]] nlohmann::json worst_cell(std::string_view where, double actual, double expected, double bound);
 
-// Trials of one slot on one device.
+// Trials of one slot on one device, and of one drive over all slots.
 struct SlotTime {
   std::string slot, device;
   std::int64_t trials = 0;
-  double milliseconds = 0;
+  double milliseconds = 0, slowest = 0;
+};
+struct DriveTime {
+  std::string drive;
+  std::int64_t trials = 0;
+  double milliseconds = 0, slowest = 0;
 };
 
 // Everything that was read of a results file. Trial lines are only counted: there are tens of thousands.
@@ -110,6 +119,7 @@ struct RunResults {
   RunRecord run;
   std::int64_t trials = 0;
   std::vector<SlotTime> times;
+  std::vector<DriveTime> drives;
   std::vector<CasesRecord> cases;
   std::vector<RuleRecord> rules;
   std::vector<FailureRecord> failures;
