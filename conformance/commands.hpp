@@ -10,6 +10,7 @@ namespace assay {
 
 int check_command(const Options&);
 int replay_command(const Options&);
+int report_command(const Options&);
 int list_command(const Options&);
 int explain_command(const Options&);
 int targets_command(const Options&);   // targets/commands.cc

@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
     switch (parsed.options.command) {
       case Options::Command::check: return check_command(parsed.options);
       case Options::Command::replay: return replay_command(parsed.options);
+      case Options::Command::report: return report_command(parsed.options);
       case Options::Command::list: return list_command(parsed.options);
       case Options::Command::explain: return explain_command(parsed.options);
       case Options::Command::targets: return targets_command(parsed.options);

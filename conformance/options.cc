@@ -37,8 +37,9 @@ ParseOutcome parse_options(int argc, char** argv) {
       "  assay check ./libmine.so                      judge every slot that it offers\n"
       "  assay check ./libmine.so --slot norm.rmsnorm --dtype bf16 --seed random\n"
       "  assay replay assay-report/trials/x.json --library ./libmine.so\n"
+      "  assay report assay-report                     one HTML page\n"
       "  assay explain write.every_cell\n"
-      "Exit codes: 0 PASS, 1 FAIL, 2 bad input, 3 NO_DECISION, 4 internal error.");
+      "Exit codes: 0 PASS, 1 FAIL, 2 bad input, 3 NO_DECISION, 4 internal error, 5 results of no whole run (report).");
 
   std::vector<std::string> devices, dtypes;
   std::string tier = "quick", seed = "0";
@@ -78,6 +79,13 @@ ParseOutcome parse_options(int argc, char** argv) {
   replay->add_option("trial", o.trial, "a trial file that a check wrote")->required();
   replay->add_option("--library", o.library, "the candidate's shared library");
   common(replay);
+  CLI::App* report = app.add_subcommand("report", "a run's results as one HTML page, or two runs compared");
+  report->add_option("folder", o.folders, "a report folder that a check wrote; two: the earlier run first")
+      ->required()
+      ->expected(1, 2);
+  report->add_flag("--markdown", o.markdown, "a summary in Markdown instead, on standard output");
+  report->add_option("--output", o.output, "file to write, - for standard output; default: report.html or "
+                                           "comparison.html in the (later) folder");
   CLI::App* list = app.add_subcommand("list", "list slots, rules or a library's variants");
   list->add_option("what", o.topic, "slots, rules or variants")
       ->required()
@@ -127,6 +135,7 @@ ParseOutcome parse_options(int argc, char** argv) {
   o.tier = tier_from(tier);
   o.command = check->parsed()      ? Options::Command::check
               : replay->parsed()   ? Options::Command::replay
+              : report->parsed()   ? Options::Command::report
               : list->parsed()     ? Options::Command::list
               : targets->parsed()  ? Options::Command::targets
               : contract->parsed() ? Options::Command::contract

@@ -10,7 +10,8 @@
 namespace assay {
 
 struct Options {
-  enum class Command : std::uint8_t { check, replay, list, explain, targets, contract } command = Command::check;
+  enum class Command : std::uint8_t { check, replay, report, list, explain, targets, contract };
+  Command command = Command::check;
 
   std::string library;                   // path; empty with --worker: the candidate linked into that worker
   std::string worker;                    // path of the worker program
@@ -31,6 +32,9 @@ struct Options {
   int ordinal = 0;                       // CUDA device
 
   std::string trial;                     // replay
+  std::vector<std::string> folders;      // report: of one run, or of an earlier and a later one
+  std::string output;                    // report: file; empty: in the folder, "-": standard output
+  bool markdown = false;
   std::string topic;                     // list: slots, rules, variants; explain: a rule; contract: a target
   bool json = false;                     // contract: for programs
   int schema = 2;

@@ -108,30 +108,6 @@ std::string finding_of(const FailureRecord& f, const std::string& rules) {
   return out;
 }
 
-// A crash fails many rules with one and the same finding: it is printed once.
-std::string findings_of(const Group& own) {
-  struct Finding {
-    const FailureRecord* failure;
-    std::vector<std::string> rules;
-  };
-  std::vector<Finding> findings;
-  for (const FailureRecord& f : own) {
-    auto at = std::ranges::find_if(findings, [&](const Finding& other) {
-      const FailureRecord& o = *other.failure;
-      return o.text == f.text && o.label == f.label && o.pattern == f.pattern && o.bound == f.bound &&
-             o.worst == f.worst;
-    });
-    if (at == findings.end()) {
-      findings.push_back({&f, {}});
-      at = findings.end() - 1;
-    }
-    add_new(at->rules, f.subject.rule);
-  }
-  std::string out;
-  for (const Finding& f : findings) out += finding_of(*f.failure, findings.size() > 1 ? some_of(f.rules) : "");
-  return out;
-}
-
 std::string versions_of(const RunRecord& run, const Subject& subject) {
   std::string out;
   if (!subject.device.empty()) out += wrapped("  device: ", printable(described_device(run.devices, subject.device)));
@@ -189,6 +165,24 @@ std::vector<Group> grouped(const RunResults& results) {
   return out;
 }
 
+std::vector<Finding> findings_of(const Group& group) {
+  std::vector<Finding> findings;
+  for (const FailureRecord& f : group) {
+    if (f.subject.dtype != group.front().subject.dtype) continue;
+    auto at = std::ranges::find_if(findings, [&](const Finding& other) {
+      const FailureRecord& o = *other.failure;
+      return o.text == f.text && o.label == f.label && o.pattern == f.pattern && o.bound == f.bound &&
+             o.worst == f.worst;
+    });
+    if (at == findings.end()) {
+      findings.push_back({&f, {}});
+      at = findings.end() - 1;
+    }
+    add_new(at->rules, f.subject.rule);
+  }
+  return findings;
+}
+
 std::string failure_text(const Group& group, const RunRecord& run, bool colour) {
   const FailureRecord& first = group.front();
   Group own;  // of the first dtype: the others repeat it
@@ -214,7 +208,10 @@ std::string failure_text(const Group& group, const RunRecord& run, bool colour) 
   if (!others.empty()) variant += "; also: " + joined(others);
   if (!variant.empty()) out += wrapped("  variant: ", variant);
   if (rules.size() > kRulesInTitle) out += wrapped("  rules: ", joined(rules));
-  return out + findings_of(own) + versions_of(run, first.subject) + output_of(own, colour);
+  // A crash fails many rules with one and the same finding: it is printed once.
+  const std::vector<Finding> findings = findings_of(group);
+  for (const Finding& f : findings) out += finding_of(*f.failure, findings.size() > 1 ? some_of(f.rules) : "");
+  return out + versions_of(run, first.subject) + output_of(own, colour);
 }
 
 }  // namespace assay

@@ -19,6 +19,13 @@ namespace assay {
 // put together, the first dtype's failures in front. In the order of the file.
 [[nodiscard]] std::vector<std::vector<FailureRecord>> grouped(const RunResults&);
 
+// What was found, once for all rules of the group's first dtype that found the same.
+struct Finding {
+  const FailureRecord* failure = nullptr;  // in the group
+  std::vector<std::string> rules;
+};
+[[nodiscard]] std::vector<Finding> findings_of(const std::vector<FailureRecord>& group);
+
 // One block. The group comes from grouped() and is not empty.
 [[nodiscard]] std::string failure_text(const std::vector<FailureRecord>& group, const RunRecord&, bool colour);
 

@@ -12,18 +12,12 @@
 
 #include "harness/result/failure_table.hpp"
 #include "reports/lines.hpp"
+#include "reports/outcomes.hpp"
 
 namespace assay {
 namespace {
 
 constexpr std::array<std::string_view, 6> kGroups{"write", "input", "number", "relation", "graph", "stream"};
-
-// Worst last: one rule has one verdict over its dtypes.
-int rank_of(Verdict v) {
-  constexpr std::array order{Verdict::not_applicable,  Verdict::pass,    Verdict::numerical_pass, Verdict::waived,
-                             Verdict::unexpected_pass, Verdict::vacuous, Verdict::no_decision,    Verdict::fail};
-  return static_cast<int>(std::ranges::find(order, v) - order.begin());
-}
 
 Paint paint_of(Verdict v) {
   if (fails_run(v)) return Paint::bad;
@@ -51,7 +45,7 @@ Cell cell_of(const Row& row, const std::string& group) {
   Verdict worst = Verdict::not_applicable;
   for (const auto& [rule, verdict] : found->second) {
     applicable += verdict != Verdict::not_applicable;
-    if (rank_of(verdict) > rank_of(worst)) {
+    if (badness(verdict) > badness(worst)) {
       worst = verdict;
       as_bad = 0;
     }
@@ -64,13 +58,7 @@ Cell cell_of(const Row& row, const std::string& group) {
   return cell;
 }
 
-std::string row_name(const Subject& s) {
-  std::string name = s.slot.empty() ? "(library)" : s.slot;
-  if (!s.variant.empty()) name += " " + s.variant;
-  if (!s.device.empty()) name += " " + s.device;
-  if (s.ranks > 1) name += " x" + std::to_string(s.ranks);
-  return shortened(printable(name), report_columns);
-}
+std::string row_name(const Subject& s) { return shortened(printable(place_name(s)), report_columns); }
 
 std::vector<Row> rows_of(const RunResults& results) {
   std::vector<Row> rows;
@@ -85,15 +73,9 @@ std::vector<Row> rows_of(const RunResults& results) {
       rows.push_back({row_name(key), {}});
     }
     const auto [entry, fresh] = rows[at].groups[group_of(subject.rule)].try_emplace(subject.rule, verdict);
-    if (!fresh && rank_of(verdict) > rank_of(entry->second)) entry->second = verdict;
+    if (!fresh && badness(verdict) > badness(entry->second)) entry->second = verdict;
   };
-  for (const RuleRecord& rule : results.rules) enter(rule.subject, rule.verdict);
-  // A run that was killed has failures without their rule lines.
-  for (const FailureRecord& failure : results.failures) {
-    const bool told =
-        std::ranges::any_of(results.rules, [&](const RuleRecord& rule) { return rule.subject == failure.subject; });
-    if (!told) enter(failure.subject, verdict_of(failure.reason));
-  }
+  for (const Outcome& outcome : outcomes_of(results)) enter(outcome.subject, outcome.verdict);
   return rows;
 }
 

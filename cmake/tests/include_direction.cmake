@@ -39,5 +39,5 @@ check(reference "^assay/(tensor|reference)\\.hpp$|^reference/|^harness/tensor/nv
   FILES "_test\\.cc$" ALSO "^harness/(tensor|compare)/")
 check(harness "^(assay|harness)/")
 check(conformance "^(assay|harness|conformance)/|^reference/[a-z_]+\\.hpp$"
-  FILES "^conformance/(main|check)\\.cc$" ALSO "^reports/")
+  FILES "^conformance/(main|check|report)\\.cc$" ALSO "^reports/")
 check(reports "^harness/result/|^reports/")

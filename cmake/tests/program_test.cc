@@ -139,6 +139,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"NoSubcommand", {}, "subcommand"}, Refusal{"UnknownSubcommand", {"frobnicate"}, "--help"},
         Refusal{"UnknownOption", {"check", kLibrary, "--frobnicate"}, "--frobnicate"},
         Refusal{"NoLibrary", {"check"}, "no library is named"},
+        Refusal{"ReportOfNothing", {"report", "/nonexistent"}, "no /nonexistent: name a folder"},
+        Refusal{"ReportOfAFolderWithoutResults", {"report", "/tmp/"}, "results.jsonl: name a folder"},
         Refusal{"NoSuchFile", {"check", "/nonexistent.so"}, "no such file: /nonexistent.so"},
         Refusal{"AFolder", {"check", "/tmp"}, "/tmp"},
         Refusal{"NotALibrary", {"check", "/etc/passwd"}, "not a loadable library"},
@@ -179,7 +181,8 @@ TEST_F(Program, HelpVersionAndListsSucceed) {
   for (const Words& words :
        {Words{"--help"}, Words{"check", "--help"}, Words{"--version"}, Words{"list", "slots"}, Words{"list", "rules"},
         Words{"explain", "write.every_cell"}, Words{"explain", "norm.rmsnorm"}, Words{"list", "variants", kLibrary},
-        Words{"explain", "contract.complete"}, Words{"targets"}, Words{"contract", "norm.rmsnorm"}, Words{"contract", "collective.moe_epilogue.v1"}}) {
+        Words{"explain", "contract.complete"}, Words{"targets"}, Words{"contract", "norm.rmsnorm"},
+        Words{"contract", "collective.moe_epilogue.v1"}}) {
     EXPECT_EQ(run(words), 0) << words.front();
     EXPECT_NE(out(), "") << words.front();
     EXPECT_EQ(err(), "") << words.front();
@@ -265,6 +268,54 @@ TEST_F(Program, ReportThatCouldNotBeFinishedIsRefusedBeforeTheRun) {
     EXPECT_EQ(run({"check", ASSAY_HOST_KERNELS, "--report", report()}), 2) << out();
     EXPECT_NE(err().find(file), std::string::npos) << err();
   }
+}
+
+#if defined(ASSAY_HAVE_MUSTACHE)
+constexpr bool kPages = true;
+#else
+constexpr bool kPages = false;
+#endif
+
+// Results that are no whole run's: one sentence, an exit code that no run has, and a page only of a run that was cut
+// off.
+TEST_F(Program, ReportOfWhatIsNoWholeRunIsExitCode5) {
+  if (!kPages) GTEST_SKIP() << "this build has no template library";
+  std::filesystem::create_directories(report());
+  const std::string golden = text_of(ASSAY_FIXTURES "/results_golden.jsonl"), page = report() + "/report.html";
+  const auto reported = [&](const std::string& results, const char* sentence) {
+    std::ofstream(report() + "/results.jsonl", std::ios::trunc) << results;
+    std::filesystem::remove(page);
+    EXPECT_EQ(run({"report", report()}), 5) << err();
+    EXPECT_NE(err().find(sentence), std::string::npos) << err();
+    const std::string sentences = err();
+    EXPECT_EQ(std::count(sentences.begin(), sentences.end(), '\n'), 1) << sentences;
+    return std::filesystem::exists(page);
+  };
+  const std::size_t end = golden.rfind('\n', golden.size() - 2) + 1;
+  EXPECT_TRUE(reported(golden.substr(0, end), "cut off"));
+  EXPECT_TRUE(reported(golden.substr(0, end + 9), "cut off"));
+  EXPECT_FALSE(reported(golden + golden, "nothing may follow the end line"));
+  EXPECT_FALSE(reported(golden.substr(0, end) + golden, "a second run line"));
+  EXPECT_FALSE(reported("", "holds no run"));
+  EXPECT_FALSE(reported("{}\n" + golden, "line 1"));
+  std::string edited = golden;
+  edited.replace(edited.find("\"verdict\":\"PASS\""), 16, "\"verdict\":\"FINE\"");
+  EXPECT_FALSE(reported(edited, "FINE"));
+}
+
+TEST_F(Program, ReportOfAFailedRunIsAPageMade) {
+  if (!kPages) GTEST_SKIP() << "this build has no template library";
+  std::filesystem::create_directories(report());
+  std::filesystem::copy_file(ASSAY_FIXTURES "/results_golden.jsonl", report() + "/results.jsonl");
+  EXPECT_EQ(run({"report", report()}), 0) << err();
+  EXPECT_NE(out().find("FAIL"), std::string::npos) << out();
+  EXPECT_NE(text_of(report() + "/report.html").find("</html>"), std::string::npos);
+  EXPECT_EQ(run({"report", report(), report()}), 0) << err();
+  EXPECT_NE(text_of(report() + "/comparison.html").find("same verdict in both runs"), std::string::npos);
+  EXPECT_EQ(run({"report", report(), "--markdown"}), 0) << err();
+  EXPECT_EQ(out().rfind("## assay: FAIL", 0), 0u) << out();
+  EXPECT_EQ(run({"report", report(), "--output", "/nonexistent/page.html"}), 2);
+  EXPECT_NE(err().find("--output"), std::string::npos) << err();
 }
 
 TEST_F(Program, OneRunAtATimeWritesIntoAReport) {
