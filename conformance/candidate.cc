@@ -4,6 +4,8 @@
 
 #include "harness/case/digest.hpp"
 #include "harness/case/generate.hpp"
+#include "harness/route/live_facts.hpp"
+#include "harness/route/routing_table.hpp"
 #include "harness/worker/nccl.hpp"
 
 namespace assay {
@@ -65,6 +67,21 @@ void check_nccl(Candidate& candidate, const NcclFacts& loaded, const std::string
                               "and no communicator");
 }
 
+// One table for all variants of a slot on a device.
+std::shared_ptr<const RoutingTable> table_of(const Candidate& candidate, const CandidateVariant& of,
+                                             const SlotCatalogueView& slots) {
+  for (const CandidateVariant& v : candidate.variants)
+    if (v.slot == of.slot && v.device == of.device && v.info.routing) return v.info.routing;
+  auto table = std::make_shared<RoutingTable>(RoutingTable{VariantSet(of.slot->id), slots.at(of.slot->id).supply, {}});
+  for (const CandidateVariant& v : candidate.variants) {
+    if (v.slot != of.slot || v.device != of.device) continue;
+    table->variants.add(v.info.id, v.domain, Proof::not_provable);
+    table->index[v.info.id] = v.info.index;
+    table->artifact_digest = candidate.sha256;
+  }
+  return table;
+}
+
 }  // namespace
 
 Candidate load_candidate(const WorkerConfig& config) {
@@ -78,7 +95,8 @@ Candidate load_candidate(const WorkerConfig& config) {
   const LibraryDescription library = library_from_json(session.description());
   candidate.name = library.name.value.value_or("");
   candidate.version = library.version.value.value_or("");
-  const LoadReport report = validate(library, catalogue_view());
+  const SlotCatalogueView slots = catalogue_view();
+  const LoadReport report = validate(library, slots);
   for (const LoadError& e : report.errors) candidate.errors.push_back(e.sentence);
   for (const SkippedVariant& s : report.skipped) candidate.notes.push_back(s.sentence);
   for (const AcceptedVariant& a : report.accepted) {
@@ -89,23 +107,37 @@ Candidate load_candidate(const WorkerConfig& config) {
     v.info.flags = d.flags;
     v.slot = find_slot(a.slot);
     v.device = d.device_type == kDLCUDA ? DeviceType::cuda : DeviceType::host;
-    v.domain = a.domain;
+    v.domain = lowered(*v.slot, a.domain);
     candidate.variants.push_back(std::move(v));
   }
+  for (CandidateVariant& v : candidate.variants) v.info.routing = table_of(candidate, v, slots);
   check_nccl(candidate, session.nccl(), config.library.empty() ? config.worker : config.library);
   return candidate;
 }
 
-Match applicable(const CandidateVariant& variant, const Descriptor& descriptor) {
-  Match m = match(variant.domain, descriptor);
-  for (const auto& [field, unnamed] : variant.slot->paired) {
-    if (variant.domain.fields.count(field)) continue;
-    const FactValue* fact = descriptor.find(field);
-    if (!fact || (!unnamed.empty() && *fact == FactValue(unnamed))) continue;
-    m.mismatches.push_back({field, MismatchKind::outside_domain,
-                            unnamed.empty() ? "named by the domain" : unnamed + ", or named by the domain", *fact});
+std::vector<SlotOverlap> overlaps_among(const std::vector<const CandidateVariant*>& variants) {
+  std::map<std::pair<const SlotSpec*, DeviceType>, std::vector<NamedDomain>> rows;
+  for (const CandidateVariant* v : variants) rows[{v->slot, v->device}].push_back({v->info.id, v->domain});
+  std::vector<SlotOverlap> found;
+  for (const auto& [where, domains] : rows)
+    for (Overlap& o : overlaps(domains)) found.push_back({where.first, where.second, std::move(o)});
+  return found;
+}
+
+Domain lowered(const SlotSpec& slot, Domain domain) {
+  for (const auto& [field, unnamed] : slot.paired) {
+    if (domain.fields.count(field)) continue;
+    FieldDomain silent;
+    silent.or_absent = true;
+    silent.allowed.emplace();
+    if (!unnamed.empty()) silent.allowed->push_back(FactValue(unnamed));
+    domain.restrict_to(field, silent);
   }
-  return m;
+  return domain;
+}
+
+Match applicable(const CandidateVariant& variant, const Descriptor& descriptor) {
+  return match(variant.domain, descriptor);
 }
 
 }  // namespace assay

@@ -12,6 +12,7 @@
 #include "harness/capability/library_check.hpp"
 #include "harness/drive/call_descriptor.hpp"
 #include "harness/drive/observation.hpp"
+#include "harness/route/variant_set.hpp"
 #include "harness/worker/session.hpp"
 
 namespace assay {
@@ -20,7 +21,7 @@ struct CandidateVariant {
   VariantInfo info;
   const SlotSpec* slot = nullptr;
   DeviceType device = DeviceType::host;
-  Domain domain;
+  Domain domain;                               // lowered
 };
 
 struct Candidate {
@@ -34,8 +35,19 @@ struct Candidate {
 
 [[nodiscard]] Candidate load_candidate(const WorkerConfig&);
 
-// Whether a variant is asked for such a call: its domain, and facts that a domain must name to be asked for
-// (SlotParts::paired): a variant that names no quant runs dense weights only.
+// A declared domain with what the slot makes of facts that it is silent about (SlotParts::paired): a variant that names
+// no quant runs dense weights only.
+[[nodiscard]] Domain lowered(const SlotSpec&, Domain);
+
+// Two variants of one slot and device that accept the same call: whoever routes to this library has to refuse it.
+struct SlotOverlap {
+  const SlotSpec* slot = nullptr;
+  DeviceType device = DeviceType::host;
+  Overlap overlap;
+};
+[[nodiscard]] std::vector<SlotOverlap> overlaps_among(const std::vector<const CandidateVariant*>&);
+
+// Whether a variant is asked for such a call.
 [[nodiscard]] Match applicable(const CandidateVariant&, const Descriptor&);
 
 }  // namespace assay

@@ -35,7 +35,7 @@ SlotSupply stranger() {
 CandidateVariant variant_of(const SlotSpec& spec, const SlotSupply& supply, const char* capabilities) {
   CandidateVariant variant;
   variant.slot = &spec;
-  variant.domain = parse_domain(capabilities, {supply}, GraphSafe::no);
+  variant.domain = lowered(spec, parse_domain(capabilities, {supply}, GraphSafe::no));
   return variant;
 }
 

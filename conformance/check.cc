@@ -26,6 +26,7 @@
 #include "harness/device/cuda/cuda_device.hpp"
 #include "harness/device/owned_fd.hpp"
 #include "harness/rank/placing.hpp"
+#include "harness/route/structure.hpp"
 #include "harness/result/parts.hpp"
 #include "harness/result/waivers.hpp"
 #include "reports/failure_text.hpp"
@@ -222,6 +223,41 @@ RuleRecord load_rule(const Fault& fault) {
   return rule;
 }
 
+// What is wrong with the library as one that a router would load: told before anything runs.
+std::vector<RuleRecord> overlap_rules(const Options& options, const std::vector<Unit>& units) {
+  const auto& asked = options.rules;
+  if (!asked.empty() && std::find(asked.begin(), asked.end(), "route.disjoint") == asked.end()) return {};
+  std::vector<const CandidateVariant*> variants;
+  for (const Unit& u : units)
+    if (std::find(variants.begin(), variants.end(), u.variant) == variants.end()) variants.push_back(u.variant);
+  std::vector<RuleRecord> rules;
+  for (const SlotOverlap& o : overlaps_among(variants)) {
+    RuleRecord& rule = rules.emplace_back();
+    rule.subject.rule = "route.disjoint";
+    rule.subject.slot = o.slot->id;
+    rule.subject.variant = o.overlap.second;
+    rule.subject.device = name_of(o.device);
+    rule.verdict = Verdict::fail;
+    rule.reason = Reason::overlap;
+    rule.judged = rule.evidence = 1;
+    rule.text = "the variants " + o.overlap.text() +
+                ": no router can tell them apart; make their capabilities disjoint, or judge one alone with --variant";
+  }
+  return rules;
+}
+
+// A gate admits some variants only where they declare GRAPH_SAFE.
+void note_admission(const std::vector<Unit>& units) {
+  std::set<std::string> said;
+  for (const Unit& u : units) {
+    const GraphSafe safe = u.variant->info.graph_safe() ? GraphSafe::yes : GraphSafe::no;
+    if (admission(*u.variant->slot, safe) != Admission::not_admitted) continue;
+    if (said.insert(u.variant->slot->id + " " + u.variant->info.id).second)
+      std::printf("note: %s %s does not declare GRAPH_SAFE: a gate does not admit it\n", u.variant->slot->id.c_str(),
+                  u.variant->info.id.c_str());
+  }
+}
+
 }  // namespace
 
 int check_command(const Options& given) {
@@ -232,8 +268,10 @@ int check_command(const Options& given) {
   if (!candidate) return exit_code;
   if (options.load_only && !candidate->fault) return check_load_only(options, *candidate);
   std::string why;
-  const std::vector<Unit> units = candidate->fault ? std::vector<Unit>{} : units_of(options, *candidate, why);
+  std::vector<Unit> units = candidate->fault ? std::vector<Unit>{} : units_of(options, *candidate, why);
   if (!candidate->fault && units.empty()) return refuse(why);
+  const std::vector<RuleRecord> overlapping = overlap_rules(options, units);
+  if (!overlapping.empty()) units.clear();
 
   if (options.shard >= 0) {
     ResultWriter writer(options.results_fd);
@@ -316,14 +354,21 @@ int check_command(const Options& given) {
   std::printf("assay %s  %s  tier %s  seed %llu\n", ASSAY_VERSION, run.library.c_str(), run.tier.c_str(),
               static_cast<unsigned long long>(options.seed));
   for (const std::string& note : candidate->notes) std::printf("note: %s\n", note.c_str());
+  note_admission(units);
   std::fflush(stdout);
 
   ExitCode judges = ExitCode::pass;
+  for (const RuleRecord& rule : overlapping) {
+    line(to_json(rule).dump());
+    std::printf("FAIL %s route.disjoint: %s\n", rule.subject.slot.c_str(), rule.text.c_str());
+  }
   if (candidate->fault) {
     const RuleRecord rule = load_rule(*candidate->fault);
     line(to_json(rule).dump());
     std::printf("%s load %s: %s\n", std::string(name_of(rule.verdict)).c_str(),
                 std::string(name_of(rule.reason)).c_str(), rule.text.c_str());
+  } else if (units.empty()) {
+    // Nothing runs.
   } else if (options.in_process) {
     // One process from end to end, for debuggers and compute-sanitizer.
     run_shard(options, *candidate, units, *writer, [&](const std::string& taken) { receipts->raw_line(taken); });
@@ -347,7 +392,7 @@ int check_command(const Options& given) {
 
   // Each rule of each unit owes a line: a judge that lost some has not decided what it did not say.
   const std::size_t owed = units.size() * selected_rules(options).size();
-  if (!interrupted && judges == ExitCode::pass && !candidate->fault && results.rules.size() != owed)
+  if (!interrupted && judges == ExitCode::pass && !units.empty() && results.rules.size() != owed)
     judges = ExitCode::internal;
   if (!interrupted && judges == ExitCode::pass) {
     for (const RuleRecord& pass : waivers.unexpected(results)) line(to_json(pass).dump());

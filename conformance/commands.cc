@@ -221,7 +221,7 @@ int list_command(const Options& options) {
   for (const CandidateVariant& v : candidate->variants)
     std::printf("%-28s %-20s %-5s %-26s %s\n", v.slot->id.c_str(), v.info.id.c_str(),
                 std::string(name_of(v.device)).c_str(), flags_text(v.info.flags).c_str(),
-                v.domain.fields.empty() ? "whole slot" : v.domain.encode().c_str());
+                v.domain.encode() == "{}" ? "whole slot" : v.domain.encode().c_str());
   for (const std::string& note : candidate->notes) std::printf("note: %s\n", note.c_str());
   return 0;
 }

@@ -23,6 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kWaryTrials = 200;
+constexpr int kRoutedCases = 6;  // drawn ones; the boundaries of a domain have trials of their own
 constexpr std::chrono::milliseconds kMoment(20);
 
 double seconds_since(Clock::time_point start) {
@@ -102,6 +103,7 @@ struct Examiner::UnitState {
   std::int64_t distinct = 0, outside = 0, outside_by_words = 0;
   std::int64_t observed = 0;                                // cases that ran, here or in another part
   Tried tried;                                              // what these met
+  int routed = 0, boundaries = 0;                           // through the router: of them, and beside them
   std::map<std::string, std::vector<std::string>> warnings; // by rule
   bool corpus_done = false;
   // Failures that no rule's own judgement shapes (the worker's end, a refused step), already shrunk: by trial and text.
@@ -194,7 +196,7 @@ void Examiner::record(const Unit& unit, UnitState& state, const Observation& see
     if (j.verdict == Verdict::fail && !state.failing.count(rule->id)) {
       std::vector<TrialPart> history = bench_.history();
       if (!history.empty() && history.back() == seen.trial.part) history.pop_back();
-      state.failing[rule->id] = {seen.trial, j, std::move(history), state.observed, cell_maps_of(seen, j)};
+      state.failing[rule->id] = {seen.trial, j, std::move(history), state.observed + state.boundaries, cell_maps_of(seen, j)};
     }
     const auto rank = [](const Judgement& x) {
       return x.verdict == Verdict::fail ? 4 : x.verdict == Verdict::no_decision ? 3 : x.verdict == Verdict::pass ? 2 : 1;
@@ -222,6 +224,7 @@ void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
     if (captures(drive) && !unit.variant->info.graph_safe()) continue;
     if (c.padded && drive != Drive::eager) continue;
     if (!due(drive, state.observed)) continue;
+    if (drive == Drive::routed && (++state.routed > kRoutedCases || !unit.variant->info.routing)) continue;
     Trial trial;
     trial.variant = unit.variant->info.id;
     trial.device = unit.variant->device;
@@ -229,7 +232,7 @@ void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
     trial.part.cases.push_back(c);
     if (cases_of(drive) == 2) {
       Case second = companion(*unit.variant->slot, c, drive, config_.tier);
-      if (!inside(unit, second, captures(drive))) {
+      if (drive != Drive::routed && !inside(unit, second, captures(drive))) {
         second = c;  // the companion left the domain: the same sizes with other values
         second.seed = derive_key(c.seed, "companion in domain") >> 16;
       }
@@ -247,21 +250,31 @@ bool Examiner::inside(const Unit& unit, const Case& c, bool captured) const {
   return applicable(*unit.variant, descriptor_of(*unit.variant->slot, c, config_.architecture, captured)).accepted();
 }
 
-// A drawn case outside the variant's domain is moved in by one of its knobs, where that suffices: a variant of one
-// quantised form would else meet few cases.
+BoundaryQuestion Examiner::question_of(const Unit& unit) const {
+  const std::uint64_t seed = derive_key(config_.seed, unit.variant->info.id);
+  return {*unit.variant->slot, unit.variant->domain, config_.architecture, unit.dtype, unit.ranks, config_.tier, seed};
+}
+
+// A drawn case outside the variant's domain is moved in by its dims and knobs, where those suffice: a variant of a few
+// sizes or of one quantised form would else meet few cases.
 void Examiner::settle(const Unit& unit, Case& c) const {
-  if (inside(unit, c, false)) return;
-  const SlotSpec& slot = *unit.variant->slot;
-  for (const KnobSpec& knob : slot.knobs)
-    for (const std::string& value : knob.values) {
-      Case moved = c;
-      moved.knobs[knob.name] = value;
-      repair(slot, moved);
-      if (!inside(unit, moved, false)) continue;
-      fit(slot, moved, limits_of(config_.tier));
-      c = std::move(moved);
-      return;
-    }
+  if (!inside(unit, c, false)) (void)move_inside(question_of(unit), c);
+}
+
+// Both sides of every boundary of the domain, through the router alone.
+void Examiner::observe_boundaries(const Unit& unit, UnitState& state) {
+  const auto routes = [](const RuleSpec* rule) { return reads(*rule, Drive::routed); };
+  if (!unit.variant->info.routing || std::none_of(state.rules.begin(), state.rules.end(), routes)) return;
+  const Boundaries found = boundaries_of(question_of(unit));
+  bench_.use(*unit.variant->slot, unit.variant->info);
+  for (const auto& [in, out] : found.pairs) {
+    if (++state.boundaries % unit.parts != unit.part) continue;
+    const Trial trial{unit.variant->info.id, unit.variant->device, {}, {Drive::routed, {in, out}}};
+    const auto start = Clock::now();
+    record(unit, state, observe_patiently(bench_, trial, config_.tier, wary_), 1e3 * seconds_since(start));
+  }
+  for (const std::string& end : found.beyond)
+    state.warnings["route.domain"].push_back("the domain ends at " + end + ", where no case of the tier reaches");
 }
 
 // False: the rule fails on this case.
@@ -273,8 +286,8 @@ bool Examiner::consider(const Unit& unit, UnitState& state, const Case& c, const
     const Match m = applicable(*unit.variant, descriptor_of(*unit.variant->slot, c, config_.architecture, false));
     if (!m.accepted()) {
       ++state.outside;
-      state.outside_by_words += std::all_of(m.mismatches.begin(), m.mismatches.end(), [](const Mismatch& x) {
-        return kind_of_field(x.field) == FieldKind::context;
+      state.outside_by_words += std::any_of(m.mismatches.begin(), m.mismatches.end(), [](const Mismatch& x) {
+        return kind_of_field(x.field) == FieldKind::context || x.field == "world_size" || x.field == "tp_size";
       });
       state.seen[key];
       return true;
@@ -324,8 +337,8 @@ FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpe
   std::vector<CellMap> maps;
   const auto evaluate = [&](const Trial& t, ShrinkDriver::Worker worker) {
     if (worker == ShrinkDriver::Worker::fresh) bench_.retire_worker();
-    for (const Case& c : t.part.cases)
-      if (!inside(unit, c, false)) return not_applicable();
+    for (const Case& c : t.part.cases)  // the router is also asked about what lies outside
+      if (!inside(unit, c, false) && !(t.part.drive == Drive::routed && &c != t.part.cases.data())) return not_applicable();
     if (!fits(*unit.variant->slot, t.part)) return not_applicable();
     const Observation seen = observe_patiently(bench_, t, config_.tier, wary_);
     Judgement j = judge(rule, seen);
@@ -424,6 +437,7 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
       const auto start = Clock::now();
       record(unit, state, observe_patiently(bench_, t, config_.tier, wary_), 1e3 * seconds_since(start));
     }
+    observe_boundaries(unit, state);
   }
   bool failed = state.failing.count(rule.id) != 0;  // in the corpus
   std::vector<const Case*> judged;

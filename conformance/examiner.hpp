@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "assay/rule.hpp"
+#include "conformance/boundaries.hpp"
 #include "conformance/candidate.hpp"
 #include "harness/drive/bench.hpp"
 #include "harness/result/records.hpp"
@@ -59,7 +60,9 @@ class Examiner {
 
   UnitState& state_of(const Unit&);
   [[nodiscard]] bool inside(const Unit&, const Case&, bool captured) const;
+  [[nodiscard]] BoundaryQuestion question_of(const Unit&) const;
   void settle(const Unit&, Case&) const;
+  void observe_boundaries(const Unit&, UnitState&);
   bool consider(const Unit&, UnitState&, const Case&, const RuleSpec&);
   void observe_case(const Unit&, UnitState&, const Case&);
   void record(const Unit&, UnitState&, const Observation&, double ms);

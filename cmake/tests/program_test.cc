@@ -216,6 +216,21 @@ TEST_F(Program, NothingInTheDeclaredDomainIsNoPass) {
   EXPECT_NE(out().find("NO_DECISION"), std::string::npos);
 }
 
+#ifdef ASSAY_OVERLAPPING
+TEST_F(Program, OverlappingVariantsFailBeforeAnythingRuns) {
+  EXPECT_EQ(run({"check", ASSAY_OVERLAPPING, "--report", report()}), 1) << out() << err();
+  EXPECT_NE(out().find("few_rows and general both accept a call with dtype=bfloat16, num_tokens=0"), std::string::npos)
+      << out();
+  const RunResults read = read_results(results());
+  EXPECT_EQ(read.trials, 0);
+  ASSERT_EQ(read.rules.size(), 1u);
+  EXPECT_EQ(read.rules[0].subject.rule, "route.disjoint");
+  EXPECT_EQ(run({"check", ASSAY_OVERLAPPING, "--variant", "general", "--rule", "number.reference", "--report", report()}),
+            0)
+      << "one of them alone is judged: " << out() << err();
+}
+#endif
+
 TEST_F(Program, InterruptedRunIsReadableAndUndecided) {
   const pid_t pid = start_long_run();
   kill(pid, SIGINT);

@@ -45,6 +45,13 @@ std::vector<Unit> units_of(const Candidate& candidate, DeviceType device) {
   return units;
 }
 
+std::vector<SlotOverlap> overlaps_of(const Candidate& candidate, DeviceType device) {
+  std::vector<const CandidateVariant*> variants;
+  for (const CandidateVariant& v : candidate.variants)
+    if (v.device == device) variants.push_back(&v);
+  return overlaps_among(variants);
+}
+
 bool blames(const FaultRow& row, Reason reason) {
   return std::find(row.blame.begin(), row.blame.end(), reason) != row.blame.end();
 }
@@ -134,6 +141,15 @@ Detection Laboratory::detect(const FaultRow& row, const std::string& library) {
     return d;
   }
 
+  if (const auto overlaps = overlaps_of(candidate, s.config.device); !overlaps.empty()) {
+    d.reason = name_of(Reason::overlap);
+    d.seconds_until_caught = d.seconds_until_shrunk = seconds_since(start);
+    d.trial = "load";
+    d.confirmed = "nothing to shrink";
+    if (row.rule != "route.disjoint") d.miss = "refused at load: " + overlaps.front().overlap.text();
+    return d;
+  }
+
   BenchConfig on;
   on.worker = worker;
   Bench bench(on, *s.domain, s.references);
@@ -190,6 +206,8 @@ std::vector<Complaint> Laboratory::examine_right(const std::string& library, std
   for (const std::string& error : candidate.errors) complaints.push_back({seed, error});
   if (candidate.fault) complaints.push_back({seed, candidate.fault->text});
   if (!complaints.empty()) return complaints;
+  for (const SlotOverlap& o : overlaps_of(candidate, s.config.device))
+    complaints.push_back({seed, o.slot->id + " route.disjoint: " + o.overlap.text()});
   const std::vector<Unit> units = units_of(candidate, s.config.device);
   if (units.empty()) complaints.push_back({seed, "the library offers nothing for this device"});
   PrivateResults results;

@@ -19,6 +19,7 @@
 
 #include "assay/rule.hpp"
 #include "harness/receipt/forged_test.hpp"
+#include "harness/route/routing_table.hpp"
 
 namespace assay::forged {
 
@@ -121,6 +122,46 @@ inline std::shared_ptr<const ReceiptBook> receipts(std::initializer_list<Receipt
   return book;
 }
 
+// A router's view of a slot whose variants all take up to 7 rows.
+inline std::shared_ptr<const RoutingTable> routing(const std::vector<std::string>& ids) {
+  auto table = std::make_shared<RoutingTable>(RoutingTable{VariantSet(slot().id), make_supply(slot().id, {"num_tokens"}), {}});
+  Domain domain;
+  FieldDomain rows;
+  rows.hi = 7;
+  domain.restrict_to("num_tokens", rows);
+  for (const std::string& id : ids) table->variants.add(id, domain, Proof::not_provable);
+  return table;
+}
+
+// Asked while the runtime tunes itself, inside the domain, with the row count unknown, outside, with a rank that is not
+// eligible, and inside again.
+inline std::vector<RoutedSeen> right_routes() {
+  std::vector<RoutedSeen> routes;
+  const auto ask = [&](RoutedSeen::Ask how, const std::string& label, int rows, RouteOutcome outcome) {
+    RoutedSeen& r = routes.emplace_back();
+    r.ask = how;
+    r.label = label;
+    r.called = true;
+    DescriptorBuilder call;
+    call.dtype("fp32").architecture("cpu").graph_mode("eager");
+    if (rows > 0) call.num_tokens(rows);
+    r.offline = call.build().encode();
+    r.decision.outcome = outcome;
+    if (outcome != RouteOutcome::excluded_phase) r.live = {r.offline};
+    if (outcome == RouteOutcome::selected) r.decision.variant = "forged";
+    r.agreement.by = outcome == RouteOutcome::selected ? Served::candidate : Served::stock;
+    r.entries = {outcome == RouteOutcome::selected ? 1 : 0};
+  };
+  ask(RoutedSeen::Ask::excluded, "while the runtime tunes itself", 7, RouteOutcome::excluded_phase);
+  ask(RoutedSeen::Ask::inside, "inside the domain", 7, RouteOutcome::selected);
+  ask(RoutedSeen::Ask::withheld, "with num_tokens unknown", 0, RouteOutcome::out_of_domain);
+  ask(RoutedSeen::Ask::other, "the other call", 8, RouteOutcome::out_of_domain);
+  ask(RoutedSeen::Ask::ineligible, "rank 0 is ineligible", 7, RouteOutcome::structural_mismatch);
+  routes.back().agreement.outcome = RouteOutcome::rank_divergence;
+  ask(RoutedSeen::Ask::inside, "inside the domain again", 7, RouteOutcome::selected);
+  return routes;
+}
+
 // What a right, deterministic, graph-safe candidate makes a drive see.
 inline Observation right(Drive drive, const Case& c = base_case()) {
   Observation seen;
@@ -218,6 +259,13 @@ inline Observation right(Drive drive, const Case& c = base_case()) {
     case Drive::one_rank:
       seen.loss = {1, Loss::exits, 1, "", 20, 5000, {}};
       call("before a rank is lost"), call("after a rank was lost", 1);
+      break;
+    case Drive::routed:
+      seen.variant.routing = routing({"forged"});
+      for (const RoutedSeen& r : right_routes()) {
+        seen.routed.push_back(r);
+        if (r.called) call(r.label, static_cast<double>(seen.calls.size()));
+      }
       break;
   }
   return seen;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "assay/rule.hpp"
+#include "conformance/boundaries.hpp"
 #include "conformance/candidate.hpp"
 #include "harness/case/generate.hpp"
 #include "harness/drive/drives.hpp"
@@ -28,8 +29,14 @@ const Candidate& candidate() {
   return loaded;
 }
 
-// Whether the slot has anything that the rule asks about, in the quick tier.
-bool concerns(const RuleSpec& rule, const SlotSpec& slot) {
+// Whether the variant has anything that the rule asks about, in the quick tier.
+bool concerns(const RuleSpec& rule, const CandidateVariant& variant) {
+  const SlotSpec& slot = *variant.slot;
+  if (rule.id == "route.closed")
+    return std::any_of(variant.domain.fields.begin(), variant.domain.fields.end(), [](const auto& field) {
+      const auto always = mandatory_fields();
+      return !field.second.or_absent && std::find(always.begin(), always.end(), field.first) == always.end();
+    });
   const auto any = [&](auto&& holds) { return std::any_of(slot.arguments.begin(), slot.arguments.end(), holds); };
   if (rule.id == "input.scalars") return any([](const ArgumentSpec& a) { return a.choices.size() > 1; });
   if (rule.id == "input.strides") return any([](const ArgumentSpec& a) { return a.kind == 'i' && a.strided; });
@@ -95,15 +102,16 @@ void expect_right(const CandidateVariant& variant) {
       if (inside(pin, false)) try_case(pin);
     int tried = 0;
     for (int i = 0; i < kDraws && tried < kTried; ++i) {
-      const Case c = drawn_case(slot, dtype, Tier::quick, 7 * (i % kTried), mix64(static_cast<std::uint64_t>(i) + 77));
-      if (!inside(c, false)) continue;
+      Case c = drawn_case(slot, dtype, Tier::quick, 7 * (i % kTried), mix64(static_cast<std::uint64_t>(i) + 77));
+      c.world = ranks;
+      if (!inside(c, false) && !move_inside({slot, variant.domain, "cpu", dtype, ranks}, c)) continue;
       ++tried;
       try_case(c);
     }
   }
   EXPECT_FALSE(evidence.empty()) << "no case lies inside the variant's domain";
   for (const auto& [rule, count] : evidence) {
-    if (!concerns(*find_rule(rule), slot) || (rule == "prepare.tagged_view" && !tagged)) continue;
+    if (!concerns(*find_rule(rule), variant) || (rule == "prepare.tagged_view" && !tagged)) continue;
     EXPECT_GT(count, 0) << rule << " found nothing to say about a right kernel";
   }
   EXPECT_EQ(bench.workers_started(), sets * static_cast<std::uint64_t>(ranks));

@@ -14,7 +14,17 @@ bool FieldDomain::admits(const FactValue& value) const {
   return (!lo || *number >= *lo) && (!hi || *number <= *hi);
 }
 
+bool FieldDomain::empty() const noexcept {
+  if (or_absent) return false;
+  return allowed ? allowed->empty() : hi && (*hi < 0 || (lo && *lo > *hi));
+}
+
 std::string FieldDomain::text() const {
+  if (or_absent) {
+    FieldDomain named = *this;
+    named.or_absent = false;
+    return (named.empty() ? std::string() : named.text() + ", ") + "absent, or named by the domain";
+  }
   if (allowed) {
     if (allowed->empty()) return "nothing";
     std::string list = allowed->size() == 1 ? "" : "one of ";
@@ -32,6 +42,7 @@ std::string FieldDomain::text() const {
 
 FieldDomain intersect(const FieldDomain& a, const FieldDomain& b) {
   FieldDomain both;
+  both.or_absent = a.or_absent && b.or_absent;
   if (a.allowed || b.allowed) {
     both.allowed.emplace();
     const FieldDomain& listed = a.allowed ? a : b;
@@ -50,9 +61,23 @@ void Domain::restrict_to(std::string_view canonical, const FieldDomain& more) {
   if (!fresh) at->second = intersect(at->second, more);
 }
 
+Domain intersect(const Domain& a, const Domain& b) {
+  Domain both = a;
+  for (const auto& [field, set] : b.fields) both.restrict_to(field, set);
+  return both;
+}
+
+const std::string* Domain::empty_field() const noexcept {
+  for (const auto& [field, set] : fields) {
+    if (set.empty()) return &field;
+  }
+  return nullptr;
+}
+
 std::string Domain::encode() const {
   nlohmann::json object = nlohmann::json::object();
   for (const auto& [field, set] : fields) {
+    if (set.or_absent) continue;
     nlohmann::json spec = nlohmann::json::object();
     if (set.allowed) {
       nlohmann::json list = nlohmann::json::array();
@@ -77,6 +102,7 @@ Match match(const Domain& domain, const Descriptor& descriptor) {
   Match result;
   for (const auto& [field, set] : domain.fields) {
     const FactValue* value = descriptor.find(field);
+    if (!value && set.or_absent) continue;
     if (!value) {
       result.mismatches.push_back({field, MismatchKind::missing, set.text(), std::nullopt});
     } else if (!set.admits(*value)) {

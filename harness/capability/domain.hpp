@@ -1,9 +1,9 @@
 // harness/capability/domain.hpp: capability predicates: the calls that a variant accepts.
 //
-// Promises: every declaration is read completely or refused with the id of one rule (PE-1 to PE-13, PE-15, PE-16 of
+// Promises: every declaration is read completely or refused with the id of one rule (PE-1 to PE-16 of
 // routing-and-targets.md 3) and a sentence that names the field. A Domain is lowered: a conjunction of one set per
 // canonical field, graph_safe and the older keys included, so there is one matcher and an absent fact always fails
-// closed. Not checked here: whether the domain is empty (PE-14) or overlaps another variant's.
+// closed. Not checked here: whether the domain overlaps another variant's (harness/route/variant_set.hpp).
 // Who calls it: library tables, sealed manifests, the router, the drives (is this case applicable?).
 //
 //   const Domain d = parse_domain(R"({"num_tokens": {"max": 64}})", {*supply_of("norm.rmsnorm")}, GraphSafe::yes);
@@ -41,9 +41,13 @@ class PredicateError : public std::runtime_error {
 struct FieldDomain {
   std::optional<std::vector<FactValue>> allowed;  // ascending, without repetition; may become empty by intersection
   std::optional<std::int64_t> lo, hi;             // inclusive; unset: no bound
+  // The call may do without the fact. No predicate says so: it is what a slot makes of a field that a domain has to
+  // name to be asked for (SlotParts::paired).
+  bool or_absent = false;
 
   [[nodiscard]] bool admits(const FactValue&) const;
-  [[nodiscard]] std::string text() const;  // "one of 8, 64", "9 to 63", "nothing"
+  [[nodiscard]] bool empty() const noexcept;  // admits nothing, not even the fact's absence
+  [[nodiscard]] std::string text() const;     // "one of 8, 64", "9 to 63", "nothing"
   bool operator==(const FieldDomain&) const = default;
 };
 [[nodiscard]] FieldDomain intersect(const FieldDomain&, const FieldDomain&);
@@ -52,9 +56,13 @@ struct Domain {
   std::map<std::string, FieldDomain, std::less<>> fields;  // absent field: unconstrained
 
   void restrict_to(std::string_view canonical, const FieldDomain&);  // intersects
-  [[nodiscard]] std::string encode() const;  // canonical JSON; itself a legal declaration unless a field admits nothing
+  [[nodiscard]] const std::string* empty_field() const noexcept;     // the first that admits nothing; NULL: none does
+  // Canonical JSON, itself a legal declaration unless a field admits nothing. Fields that may be absent are left out:
+  // no declaration says so, and lowering adds them again.
+  [[nodiscard]] std::string encode() const;
   bool operator==(const Domain&) const = default;
 };
+[[nodiscard]] Domain intersect(const Domain&, const Domain&);
 
 enum class GraphSafe { no, yes };
 

@@ -1,6 +1,7 @@
 // The reader of declarations. Order of the checks, where several rules are broken: the text (PE-1, PE-11), the shape of
 // the older keys (PE-12), then field by field in byte order of the names as written (PE-2, PE-3, then its predicate),
-// then the lists (PE-10, PE-13), and last whether the slot supplies every field that is constrained (PE-15).
+// then the lists (PE-10, PE-13), whether the slot supplies every field that is constrained (PE-15), and last whether
+// any value is left to each (PE-14).
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -243,6 +244,15 @@ void require_observable(const Domain& domain, const DomainContext& context) {
   }
 }
 
+// One predicate of a field is never empty by itself; several of one field may contradict each other.
+void require_some_call(const Domain& domain) {
+  const std::string* field = domain.empty_field();
+  if (!field) return;
+  refuse("PE-14", *field,
+         *field == "graph_mode" ? "admits nothing: the variant is not graph-safe, which leaves eager calls only"
+                                : "admits nothing: its predicates contradict each other");
+}
+
 Domain lower(const json& capabilities, const ManifestLists& outer, const ManifestLists& inner,
              const std::vector<std::string>& quant, const FieldDomain& last_dim, const FieldDomain& num_tokens,
              const DomainContext& context, GraphSafe graph_safe) {
@@ -255,6 +265,7 @@ Domain lower(const json& capabilities, const ManifestLists& outer, const Manifes
   if (num_tokens != FieldDomain{}) domain.restrict_to("num_tokens", num_tokens);
   lower_flags(domain, context, graph_safe);
   require_observable(domain, context);
+  require_some_call(domain);
   return domain;
 }
 

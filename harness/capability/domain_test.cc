@@ -68,8 +68,11 @@ TEST(Domain, AStrangersSlotIsHeldToItsOwnFields) {
 }
 
 TEST(Domain, AnIntersectionMayAdmitNothingAndThenMatchesNothing) {
-  const Domain d = parse_domain(R"({"graph_mode": "cuda_graph"})", sdpa(), GraphSafe::no);
+  const Domain d = intersect(parse_domain(R"({"graph_mode": "cuda_graph"})", sdpa(), GraphSafe::yes),
+                             parse_domain("{}", sdpa(), GraphSafe::no));
   EXPECT_EQ(d.fields.at("graph_mode").text(), "nothing");
+  ASSERT_NE(d.empty_field(), nullptr);
+  EXPECT_EQ(*d.empty_field(), "graph_mode");
   for (const char* mode : {"eager", "cuda_graph"}) {
     DescriptorBuilder b;
     EXPECT_FALSE(match(d, b.dtype("bf16").architecture("cpu").graph_mode(mode).build()).accepted());

@@ -2,8 +2,8 @@
 //
 // Promises: every mistake of a table is found at load, before any candidate kernel runs, and told in one sentence that
 // ends with the remedy; one variant's mistake hides no other's. A variant of a slot that abi.h names and this build
-// lacks is skipped and told, no error. Not checked: PE-14 and overlap of domains; the entry's real type (a C++ compiler
-// or ASSAY_ANY did that).
+// lacks is skipped and told, no error. Not checked: overlap of domains, which harness/route decides; the entry's real type (a
+// C++ compiler or ASSAY_ANY did that).
 // Who calls it: the judge, on what the worker described.
 //
 //   const LoadReport report = validate(library_from_json(text), catalogue);

@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr std::array<std::string_view, kDrives> kDriveNames{
     "eager",         "two_poisons",  "relocated",  "guard_pages",    "garbage",            "variation", "repeat_under_load",
     "late_producer", "held_stream",  "two_streams", "capture_replay", "interleaved_graphs", "regrow",    "many_replays",
-    "prepared",      "burst",        "groups",     "one_rank"};
+    "prepared",      "burst",        "groups",     "one_rank", "routed"};
 
 [[noreturn]] void refuse(const std::string& why) { throw std::invalid_argument(why); }
 
@@ -154,7 +154,7 @@ Drive drive_from(std::string_view name) {
 
 std::size_t cases_of(Drive d) noexcept {
   return d == Drive::relocated || d == Drive::interleaved_graphs || d == Drive::regrow || d == Drive::burst ||
-                 d == Drive::groups
+                 d == Drive::groups || d == Drive::routed
              ? 2
              : 1;
 }

@@ -81,6 +81,14 @@ Bench::~Bench() = default;
 
 DeviceType Bench::device() const noexcept { return state_->domain.type(); }
 DeviceTurns::Hold Bench::alone() { return state_->turns.alone(); }
+std::string Bench::architecture() const { return state_->domain.architecture(); }
+
+Tensor in_dtype(const Tensor& f64, DType dtype) {
+  Tensor rounded(f64.view().shape, dtype);
+  for (std::int64_t i = 0; i < f64.size(); ++i)
+    store_value(rounded.view().data, dtype, i, f64.values<double>()[static_cast<std::size_t>(i)]);
+  return rounded;
+}
 
 void Bench::use(const SlotSpec& slot, const VariantInfo& variant) {
   if (slot_ != &slot || variant_.id != variant.id) {
@@ -96,6 +104,7 @@ void Bench::use(const SlotSpec& slot, const VariantInfo& variant) {
 void Bench::begin_trial(Observation& seen) {
   State& s = *state_;
   s.bindings.clear();
+  s.also_ready.clear();
   s.next_token = 0;
   s.world = static_cast<int>(seen.trial.part.cases.front().world);
   s.grouped = slot_->kind == Kind::collective;
@@ -166,8 +175,9 @@ void Bench::place(Binding& b, const Case& c, Placement placement, std::uint64_t 
   for (const ArgumentSpec* a : slot_->tensors(c)) {
     Placed p;
     p.spec = a;
-    p.dtype = slot_->dtype(*a, c);
-    p.shape = slot_->shape(*a, c);
+    const LayoutRequest request = request_of(*slot_, *a, c);
+    p.dtype = request.dtype;
+    p.shape = request.shape;
     p.guard = a->kind == 'o' ? Guard::canary : input_guard(p.dtype);
     p.weight = a >= first_weight && a < first_weight + slot_->weights.size();
     order.push_back(b.tensors.size());
@@ -369,10 +379,27 @@ void Bench::push_inputs(Binding& b, std::optional<Guard> guard) {
 
 void Bench::push_outputs(Binding& b, Poison poison, std::uint32_t ordinal) {
   for (Placed& p : b.tensors)
-    if (p.spec->kind == 'o') p.poison = poison_bits(p.dtype, poison, ordinal);
+    if (p.spec->kind == 'o') {
+      p.poison = poison_bits(p.dtype, poison, ordinal);
+      p.by_stock = false;
+    }
   push_pieces(b, true, std::nullopt, kMainStream);
   state_->push_pending = true;
 }
+
+void Bench::serve_by_stock(Binding& b) {
+  const auto expected = reference(b, nullptr);
+  std::size_t output = 0;
+  for (Placed& p : b.tensors)
+    if (p.spec->kind == 'o') {
+      p.values = in_dtype(expected->outputs[output++].expected, p.dtype);
+      p.by_stock = true;
+    }
+  push_pieces(b, true, std::nullopt, kMainStream);
+  state_->push_pending = true;
+}
+
+void Bench::also_ready(std::uint32_t variant) { state_->also_ready.insert(variant); }
 
 void Bench::push_inputs_on(Binding& b, std::uint32_t stream) { push_pieces(b, false, std::nullopt, stream); }
 

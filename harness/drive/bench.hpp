@@ -56,6 +56,9 @@ struct CollectNotes {
   std::optional<std::uint32_t> on_stream = {};
 };
 
+// A float64 tensor's cells in another dtype, each rounded once.
+[[nodiscard]] Tensor in_dtype(const Tensor& f64, DType);
+
 class Bench {
  public:
   Bench(BenchConfig, MemoryDomain&, ReferenceModule&);
@@ -66,6 +69,7 @@ class Bench {
   [[nodiscard]] const SlotSpec& slot() const noexcept { return *slot_; }
   [[nodiscard]] const VariantInfo& variant() const noexcept { return variant_; }
   [[nodiscard]] DeviceType device() const noexcept;
+  [[nodiscard]] std::string architecture() const;        // as descriptors name it: "cpu", "sm90"
 
   // Forgets the last trial's bindings and steps; what is collected from now on goes to `seen`.
   void begin_trial(Observation& seen);
@@ -88,6 +92,11 @@ class Bench {
     push_inputs(b);
     push_outputs(b, poison, ordinal);
   }
+  // Appends the serving of a call by stock, whose kernel is the reference, rounded once: its result is written on stream
+  // 0, as a kernel of stock's would write it. One set of bytes for all ranks.
+  void serve_by_stock(Binding&);
+  // Another variant of the slot takes part in the trial: it is initialised before the next run.
+  void also_ready(std::uint32_t variant);
   // The same for inputs, ordered on a stream and not waited for: a late producer.
   void push_inputs_on(Binding&, std::uint32_t stream);
   void push_outputs_on(Binding&, std::uint32_t stream, std::uint32_t ordinal);

@@ -18,7 +18,7 @@ std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step -
 ImageBytes paint_bytes(const Placed& p, const Piece& piece, std::optional<Guard> guard, int place) {
   auto image = std::make_shared<std::vector<std::byte>>(piece.box.region_bytes);
   paint(*image, piece.box, guard.value_or(p.guard));
-  if (p.spec->kind == 'o') {
+  if (p.spec->kind == 'o' && !p.by_stock) {
     paint_poison(*image, piece.box, p.poison);
   } else {
     TensorView part = p.of(place).view();
@@ -60,7 +60,9 @@ bool is_large_input(const Placed& p, std::size_t piece) {
 
 void paint_piece(Binding& b, Placed& p, Piece& piece, std::optional<Guard> guard, int ranks) {
   // Outputs are poisoned alike before most calls, and inputs pushed again unchanged: painted once.
-  const std::uint64_t from = p.spec->kind == 'o' ? p.poison : b.versions[static_cast<std::size_t>(&p - b.tensors.data())];
+  const std::uint64_t from = p.by_stock          ? kValuesByHand
+                             : p.spec->kind == 'o' ? p.poison
+                                                   : b.versions[static_cast<std::size_t>(&p - b.tensors.data())];
   const std::uint64_t key = derive_key(from, "image", static_cast<std::uint64_t>(guard.value_or(p.guard)));
   if (!piece.image.first || piece.image_key != key || from == kValuesByHand) piece.image = paint_image(b, p, piece, guard, ranks);
   piece.image_key = key;

@@ -75,9 +75,12 @@ std::optional<Fault> Bench::State::ready(std::uint32_t variant) {
       return fault;
     mapped[id] = arenas.generation(id);
   }
-  if (!initialised.count({variant, kWorldGroup})) {
-    if (auto fault = workers->init(variant)) return fault;
-    initialised.insert({variant, kWorldGroup});
+  std::vector<std::uint32_t> called(also_ready.begin(), also_ready.end());
+  called.insert(called.begin(), variant);
+  for (const std::uint32_t v : called) {
+    if (initialised.count({v, kWorldGroup})) continue;
+    if (auto fault = workers->init(v)) return fault;
+    initialised.insert({v, kWorldGroup});
   }
   for (const Binding& b : bindings) {
     if (b.members.empty() || initialised.count({variant, b.group})) continue;

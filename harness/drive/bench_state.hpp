@@ -67,6 +67,7 @@ struct Bench::State {
   std::set<std::pair<std::uint32_t, std::uint32_t>> initialised;  // variants and groups, in the present workers
   std::map<std::vector<int>, std::uint32_t> groups;               // other than the world's, by members
   std::set<std::uint32_t> joined;                                 // of them, by the present workers
+  std::set<std::uint32_t> also_ready;                             // variants that the trial calls beside its own
   std::vector<TrialPart> history;
   std::deque<Binding> bindings;
   std::uint64_t next_token = 0;

@@ -42,6 +42,7 @@ void drive_prepared(Bench&, Observation&);
 void drive_burst(Bench&, Observation&);
 void drive_groups(Bench&, Observation&);
 void drive_one_rank(Bench&, Observation&);
+void drive_routed(Bench&, Observation&);
 
 // ---- pieces that drives share ----
 

@@ -14,16 +14,20 @@
 #include "assay/slot.hpp"
 #include "harness/device/device.hpp"
 #include "harness/receipt/ledger.hpp"
+#include "harness/route/agreement.hpp"
 #include "harness/tensor/guard.hpp"
 #include "harness/worker/blame.hpp"
 #include "harness/worker/program.hpp"
 
 namespace assay {
 
+struct RoutingTable;  // harness/route/routing_table.hpp
+
 struct VariantInfo {
   std::uint32_t index = 0;             // in the library's table
   std::string id;
   std::uint32_t flags = 0;             // ASSAY_GRAPH_SAFE | ...
+  std::shared_ptr<const RoutingTable> routing = {};  // of the slot on this device; NULL: nobody routes
   [[nodiscard]] bool graph_safe() const noexcept { return flags & ASSAY_GRAPH_SAFE; }
   [[nodiscard]] bool deterministic() const noexcept { return flags & ASSAY_DETERMINISTIC; }
   [[nodiscard]] bool serial() const noexcept { return flags & ASSAY_SERIAL; }
@@ -78,6 +82,26 @@ struct LossSeen {
   std::vector<int> completed;          // ranks whose call was complete all the same
 };
 
+// One call that went through the router, as one thing on all ranks.
+struct RoutedSeen {
+  enum class Ask : std::uint8_t {
+    inside,      // the trial's first case
+    other,       // its second
+    withheld,    // the first, with a fact that its domain names unknown to the binding
+    excluded,    // the first, while the runtime tunes itself
+    ineligible,  // the first, one rank not being eligible
+    captured,    // the first, decided as for a capture; not called
+  } ask = Ask::inside;
+  std::string label;                   // of the CallSeen, where the call was made
+  Decision decision;                   // rank 0's
+  Agreement agreement;
+  std::string detail;                  // the fact that was withheld, the phase, the rank
+  std::vector<std::string> live;       // by rank: the descriptor as observed; empty: none was built
+  std::string offline;                 // the same as offline verification has it
+  bool called = false;                 // candidate or stock did it
+  std::vector<std::int64_t> entries;   // by rank: entries of the candidate while it was served
+};
+
 struct Observation {
   const SlotSpec* slot = nullptr;
   VariantInfo variant;
@@ -110,6 +134,7 @@ struct Observation {
   std::int64_t replays = 0;
 
   std::shared_ptr<const ReceiptBook> receipts;  // of the launch, as far as it had come after this trial
+  std::vector<RoutedSeen> routed;      // routed: in order
 
   // Collectives: this is what rank 0 saw; what the others saw of the same trial. A fault or a failed step is told here,
   // whichever rank's it is.

@@ -27,6 +27,7 @@ DriveFunction function_of(Drive drive) {
     case Drive::burst: return drive_burst;
     case Drive::groups: return drive_groups;
     case Drive::one_rank: return drive_one_rank;
+    case Drive::routed: return drive_routed;
   }
   throw std::logic_error("a drive without a program");
 }

@@ -122,9 +122,17 @@ int Script::release(const Binding& binding, std::uint32_t stream) {
   return index;
 }
 
-int Script::call(const Binding& binding, std::uint32_t stream) {
-  const int index = simple(Op::call, stream, variant_);
-  calls_.emplace_back(index, &binding);
+int Script::facts() {
+  const int index = simple(Op::facts, 0);
+  program_.steps[index].group = slot_->kind == Kind::collective ? 1 : 0;
+  return index;
+}
+
+int Script::call(const Binding& binding, std::uint32_t stream) { return call(binding, stream, variant_); }
+
+int Script::call(const Binding& binding, std::uint32_t stream, std::uint32_t variant) {
+  const int index = simple(Op::call, stream, variant);
+  if (variant == variant_) calls_.emplace_back(index, &binding);  // receipts are the trial's variant's
   ProgramStep& step = program_.steps[index];
   step.group = binding.group;
   only(index, binding.ranks());

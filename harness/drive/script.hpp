@@ -49,10 +49,11 @@ struct Placed {
   DType dtype = DType::f32;
   Extents shape, strides;
   std::vector<Piece> pieces;
-  Tensor values;                   // inputs: the pristine logical cells, contiguous
+  Tensor values;                   // inputs: the pristine logical cells, contiguous; outputs: those of stock
   std::vector<Tensor> others = {};  // of an input that differs by rank: those of places 1, 2, ... of the group
   Guard guard = Guard::canary;
   std::uint64_t poison = 0;        // outputs
+  bool by_stock = false;           // outputs: what is pushed is stock's result, not poison
   bool weight = false;             // an input of prepare: pushed once, read back once
 
   [[nodiscard]] const Tensor& of(int place) const noexcept {
@@ -92,7 +93,9 @@ class Script {
   void begin(const SlotSpec&, std::uint32_t variant);    // forgets all steps
   void label(std::string text) { label_ = std::move(text); }
 
-  int call(const Binding&, std::uint32_t stream);
+  int call(const Binding&, std::uint32_t stream);                         // of the trial's variant
+  int call(const Binding&, std::uint32_t stream, std::uint32_t variant);  // of another one of the slot
+  int facts();                                                            // of the group that a call is given
   int prepare(const Binding&, std::uint32_t stream, bool measured);
   int release(const Binding&, std::uint32_t stream);
   int simple(Op, std::uint32_t stream, std::uint32_t a = 0);
@@ -114,6 +117,7 @@ class Script {
   [[nodiscard]] const std::vector<std::pair<int, const Binding*>>& calls() const noexcept { return calls_; }
 
   [[nodiscard]] std::uint32_t tensors() const noexcept { return program_.tensor_count; }
+  [[nodiscard]] const Program& program() const noexcept { return program_; }
 
  private:
   std::uint32_t describe(const Placed&);

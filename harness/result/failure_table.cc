@@ -24,6 +24,7 @@ constexpr auto kTable = std::to_array<FailureRow>({
     {"build", "the toolchain control does not compile", A::stop, O::infrastructure},
     {"artifact load", "its own inventory or parameter width differs", A::fail_closed, O::candidate},
     {"artifact load", "no resolver for a group projection", A::fail_closed, O::validator},
+    {"artifact load", "its variants accept the same call", A::fail_closed, O::candidate},
     {"rank load", "some ranks load and others do not", A::abort_launch, O::infrastructure},
     {"rank load", "the same error on every rank", A::abort_launch, O::candidate},
     {"prepare", "raises", A::invalidate, O::candidate},
@@ -35,6 +36,7 @@ constexpr auto kTable = std::to_array<FailureRow>({
     {"pre-selection routing", "outside the domain", A::stock, O::nothing},
     {"pre-selection routing", "missing field", A::stock, O::nothing},
     {"pre-selection routing", "variants found to overlap at run time", A::stock, O::validator},
+    {"pre-selection routing", "the candidate acts in a call of stock's", A::stop, O::candidate},
     {"rank divergence", "decision digests differ", A::stock_everywhere, O::validator},
     {"rank divergence", "no answer within the deadline", A::abort_all_ranks, O::infrastructure},
     {"selected, non-collective", "raises", A::invalidate, O::candidate},
@@ -195,6 +197,11 @@ Place place_of(Reason reason) noexcept {
     case Reason::not_aborted:
     case Reason::rank_ineligible:
       return {"selected, collective", "one rank fails, all ranks observed"};
+    case Reason::overlap:
+      return {"artifact load", "its variants accept the same call"};
+    case Reason::misrouted:
+    case Reason::stock_disturbed:
+      return {"pre-selection routing", "the candidate acts in a call of stock's"};
     case Reason::undeclared:
       return {"graph applicability", "claims that it does not apply where it does"};
     case Reason::killed:

@@ -99,6 +99,10 @@ enum class Reason : std::uint8_t {
   not_aborted,
   rank_ineligible,
   world_size,
+  // Routing.
+  overlap,          // two variants of a slot accept one call
+  misrouted,        // the wrong side served, or more than one
+  stock_disturbed,  // a call that stock served does not hold stock's result
   undeclared,
   // No decision, or no evidence.
   killed,

@@ -392,6 +392,16 @@ Outcome Executor::step(Program& program, const ProgramStep& s, ProgramResult& re
       return {};
     case Op::prepare: return prepare(program, s, result);
     case Op::release: return release(s.to.offset, &result);
+    case Op::facts: {
+      assay_call call{};
+      if (const Outcome entered = enter_group(s.group, call); !entered.ok()) return entered;
+      result.entries = box_.calls;
+      if (!call.group) return {};
+      result.group_rank = call.group->rank;
+      result.group_size = call.group->world_size;
+      result.group_id = call.group->id;
+      return {};
+    }
     case Op::meet: {
       const auto group = groups_.find(s.a);
       return group == groups_.end() ? Outcome{StepCode::infrastructure, "the program names no such group"}

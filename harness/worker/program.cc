@@ -28,6 +28,7 @@ const char* name_of(Op op) noexcept {
     case Op::delay: return "delay";
     case Op::skip: return "skip";
     case Op::lose: return "lose";
+    case Op::facts: return "facts";
   }
   return "unknown";
 }

@@ -39,6 +39,7 @@ enum class Op : std::uint32_t {
   delay,          // stream: what follows on it comes `a` microseconds later
   skip,           // a step of other ranks
   lose,           // this rank, `pattern` milliseconds later, as candidate code would be lost: Loss in a
+  facts,          // what the worker itself knows of the call that may follow: the group that it is given, entries so far
 };
 [[nodiscard]] const char* name_of(Op) noexcept;
 
@@ -101,6 +102,8 @@ struct ProgramResult {
   DeviceUsage usage;              // of usage
   std::uint32_t surroundings = 0; // Surrounding bits of prepare
   std::int64_t device_bytes = 0, host_bytes = 0;  // that prepare left held
+  std::int32_t group_rank = 0, group_size = 1;    // of facts; without a group, one
+  std::uint64_t group_id = 0, entries = 0;
   char text[160] = {};            // one line for people, NUL-terminated
 };
 

@@ -62,15 +62,15 @@ assay_status through_peers(const assay_call* call, assay_in x, assay_out out) {
                             sizeof arguments);
 }
 
-constexpr assay_variant group_variant() {
-  assay_variant variant = right_variant("collective.all_reduce", "host.group", R"({"dtype": "float32"})");
+constexpr assay_variant group_variant(const char* id, const char* capabilities) {
+  assay_variant variant = right_variant("collective.all_reduce", id, capabilities);
   variant.entry.all_reduce = through_group;
   return variant;
 }
 
 constexpr assay_variant one_shot_variant() {
-  assay_variant variant =
-      right_variant("collective.all_reduce", "host.one_shot", R"({"dtype": ["bfloat16", "float16"]})");
+  assay_variant variant = right_variant("collective.all_reduce", "host.one_shot",
+                                        R"({"dtype": ["bfloat16", "float16"], "num_tokens": {"max": 64}})");
   variant.entry.all_reduce = through_peers;
   variant.init = join_peers;
   variant.destroy = part_peers;
@@ -79,7 +79,10 @@ constexpr assay_variant one_shot_variant() {
 
 }  // namespace
 
-constinit const assay_variant all_reduce = group_variant();
+// In 16 bits, few tokens go in one shot and many through the group.
+constinit const assay_variant all_reduce = group_variant("host.group", R"({"dtype": "float32"})");
 constinit const assay_variant all_reduce_one_shot = one_shot_variant();
+constinit const assay_variant all_reduce_many =
+    group_variant("host.group_many", R"({"dtype": ["bfloat16", "float16"], "num_tokens": {"min": 65}})");
 
 }  // namespace host_kernels

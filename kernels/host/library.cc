@@ -16,7 +16,9 @@ extern "C" const assay_library* assay_get_library(uint32_t harness_abi_version) 
                                                 &host_kernels::fused_experts_reduce,
                                                 &host_kernels::fused_experts_reduce_m3,
                                                 &host_kernels::fused_experts_reduce_nvfp4,
-                                                &host_kernels::fused_experts_reduce_nvfp4_narrow};
+                                                &host_kernels::fused_experts_reduce_nvfp4_narrow,
+                                                &host_kernels::silu_and_mul_few, &host_kernels::silu_and_mul_vector,
+                                                &host_kernels::all_reduce_many};
   static const assay_library library = {sizeof(assay_library),
                                         ASSAY_ABI_VERSION,
                                         "assay_host_kernels",

@@ -1,4 +1,5 @@
-// activation.silu_and_mul on the host model: out[i] = x[i] / (1 + exp(-x[i])) * x[d + i].
+// activation.silu_and_mul on the host model: out[i] = x[i] / (1 + exp(-x[i])) * x[d + i], in two forms: cell by cell,
+// and in vectors of cells for many wide rows.
 #include "kernels/host/rows.hpp"
 #include "kernels/host/variants.hpp"
 
@@ -32,12 +33,35 @@ void kernel(const void* memory, uint32_t block, uint32_t blocks) {
   }
 }
 
+// Many rows are at least two, and of those the columns lie next to each other.
+template <class Cell>
+void vector_kernel(const void* memory, uint32_t block, uint32_t blocks) {
+  constexpr int64_t width = 8;
+  const auto& a = *static_cast<const Arguments*>(memory);
+  const RowRange range = rows_of_block(a.rows, block, blocks);
+  for (int64_t row = range.begin; row < range.end; ++row) {
+    const Cell* gate = a.x.at<const Cell>(row);
+    const Cell* up = gate + a.d;
+    Cell* out = a.out.at<Cell>(row);
+    int64_t i = 0;
+    for (; i + width <= a.d; i += width) {
+      float g[width], u[width];
+      for (int64_t k = 0; k < width; ++k) g[k] = to_float(gate[i + k]);
+      for (int64_t k = 0; k < width; ++k) u[k] = to_float(up[i + k]);
+      for (int64_t k = 0; k < width; ++k) store(out[i + k], silu(g[k]) * u[k]);
+    }
+    for (; i < a.d; ++i) store(out[i], silu(to_float(gate[i])) * to_float(up[i]));
+  }
+}
+
+template <bool in_vectors>
 assay_status run(const assay_call* call, assay_in x, assay_out out) {
   if (columns_of(x) != 2 * columns_of(out) || row_count(x) != row_count(out)) {
     return fail(call, ASSAY_ERROR, "silu_and_mul: x is not (..., 2d) for out (..., d)");
   }
-  assay_host_kernel kernels[] = {nullptr, kernel<float>, kernel<Half>, kernel<Bfloat>};
-  const assay_host_kernel chosen = kernels[static_cast<int>(cells_of(x))];
+  const assay_host_kernel plain[] = {nullptr, kernel<float>, kernel<Half>, kernel<Bfloat>};
+  const assay_host_kernel vector[] = {nullptr, vector_kernel<float>, vector_kernel<Half>, vector_kernel<Bfloat>};
+  const assay_host_kernel chosen = (in_vectors ? vector : plain)[static_cast<int>(cells_of(x))];
   if (chosen == nullptr || cells_of(x) != cells_of(out)) {
     return fail(call, ASSAY_UNSUPPORTED, "silu_and_mul: fp32, fp16 or bf16 throughout");
   }
@@ -47,14 +71,20 @@ assay_status run(const assay_call* call, assay_in x, assay_out out) {
   return call->host->launch(call->host_stream, chosen, blocks_for(rows), &arguments, sizeof arguments);
 }
 
-constexpr assay_variant describe() {
-  assay_variant variant = right_variant("activation.silu_and_mul", "host.rows");
-  variant.entry.silu_and_mul = run;
+template <bool in_vectors>
+constexpr assay_variant describe(const char* id, const char* capabilities) {
+  assay_variant variant = right_variant("activation.silu_and_mul", id, capabilities);
+  variant.entry.silu_and_mul = run<in_vectors>;
   return variant;
 }
 
 }  // namespace
 
-constinit const assay_variant silu_and_mul = describe();
+// Rows of 128 columns and more count as wide, 8 rows and more as many.
+constinit const assay_variant silu_and_mul = describe<false>("host.rows", R"({"last_dim": {"max": 255}})");
+constinit const assay_variant silu_and_mul_few =
+    describe<false>("host.few_rows", R"({"last_dim": {"min": 256}, "num_tokens": {"max": 7}})");
+constinit const assay_variant silu_and_mul_vector =
+    describe<true>("host.vector", R"({"last_dim": {"min": 256}, "num_tokens": {"min": 8}})");
 
 }  // namespace host_kernels
