@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "conformance/rules/judging.hpp"
+#include "conformance/rules/together.hpp"
 
 namespace assay {
 namespace {
@@ -85,6 +86,7 @@ Judgement refused_by_some(const Observation& seen) {
 }
 
 Judgement selected_together(const Observation& seen) {
+  if (seen.trial.part.drive == Drive::routed) return judging::stock_on_all_ranks(seen);
   if (seen.others.empty()) return not_applicable();
   for (const Observation& other : seen.others)
     if (other.calls.size() != seen.calls.size())
@@ -159,9 +161,11 @@ const RuleRow rows[] = {
              .kinds = {Kind::collective},
              .judge = abort_together}},
     RuleRow{{.id = "collective.all_rank_selection",
-             .sentence = "A call of the declared domain is served on all ranks: none refuses what its peers are given.",
-             .how = "the same call on every rank, of a group of its own",
-             .drives = {Drive::one_rank},
+             .sentence = "A call is served by the candidate on all ranks or on none: no rank refuses what its peers are "
+                         "given, and one that is not eligible sends all to stock, before any candidate work.",
+             .how = "the same call on every rank, of a group of its own; and a router that is told of one rank that it is "
+                    "not eligible: the digests differ, stock serves on all, and its bytes are compared at rest",
+             .drives = {Drive::one_rank, Drive::routed},
              .kinds = {Kind::collective},
              .across_ranks = true,
              .judge = selected_together,

@@ -1,5 +1,6 @@
 // route.*: what a router in front of stock and the candidate's variants may rely on.
 #include "conformance/rules/judging.hpp"
+#include "conformance/rules/together.hpp"
 #include "harness/case/json.hpp"
 #include "harness/drive/bench.hpp"
 #include "harness/route/routing_table.hpp"
@@ -161,20 +162,6 @@ Judgement tuning_excluded(const Observation& seen) {
   return pass(after);
 }
 
-// One rank that is not eligible sends all to stock, before any of them has called the candidate.
-Judgement all_rank_selection(const Observation& seen) {
-  bool any = false;
-  for (const RoutedSeen& r : seen.routed) {
-    if (r.ask != Ask::ineligible) continue;
-    any = true;
-    if (r.agreement.by != Served::stock || r.agreement.outcome != RouteOutcome::rank_divergence)
-      return defect("with " + r.detail + " not eligible the ranks agreed on " + std::string(name_of(r.agreement.by)),
-                    r.label);
-    if (auto found = stocks_own(seen, r)) return *found;
-  }
-  return any ? pass() : not_applicable();
-}
-
 // In strict mode a selected call is the candidate's alone, also where it fails.
 Judgement no_silent_retry(const Observation& seen) {
   bool any = false;
@@ -205,14 +192,6 @@ Judgement failed_after_selection(const Observation& seen) {
 }
 
 const RuleRow rows[] = {
-    RuleRow{{.id = "collective.all_rank_selection",
-             .sentence = "One rank that is not eligible sends every rank to stock, before any candidate work.",
-             .how = "each rank decides for itself and one is not eligible; the digests differ, stock serves on all, and "
-                    "its bytes are compared once the device is at rest",
-             .drives = {Drive::routed},
-             .kinds = {Kind::collective},
-             .across_ranks = true,
-             .judge = all_rank_selection}},
     RuleRow{{.id = "route.closed",
              .sentence = "An unknown or absent fact fails closed: the variant is not called.",
              .how = "the router is asked with a fact unknown that the domain names; stock serves, and its bytes are "
@@ -251,4 +230,18 @@ const RuleRow rows[] = {
 };
 
 }  // namespace
+
+Judgement judging::stock_on_all_ranks(const Observation& seen) {
+  bool any = false;
+  for (const RoutedSeen& r : seen.routed) {
+    if (r.ask != Ask::ineligible) continue;
+    any = true;
+    if (r.agreement.by != Served::stock || r.agreement.outcome != RouteOutcome::rank_divergence)
+      return defect("with " + r.detail + " not eligible the ranks agreed on " + std::string(name_of(r.agreement.by)),
+                    r.label);
+    if (auto found = stocks_own(seen, r)) return *found;
+  }
+  return any ? pass() : not_applicable();
+}
+
 }  // namespace assay
