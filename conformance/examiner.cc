@@ -333,8 +333,7 @@ FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpe
   bench_.use(*unit.variant->slot, unit.variant->info);
   bench_.set_shrinking(true);
   std::string output;
-  Trial drawn;  // whose failing run the maps show
-  std::vector<CellMap> maps;
+  std::pair<Trial, std::vector<CellMap>> drawn;  // the last that failed
   const auto evaluate = [&](const Trial& t, ShrinkDriver::Worker worker) {
     if (worker == ShrinkDriver::Worker::fresh) bench_.retire_worker();
     for (const Case& c : t.part.cases)  // the router is also asked about what lies outside
@@ -344,8 +343,7 @@ FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpe
     Judgement j = judge(rule, seen);
     if (j.verdict != Verdict::fail) return j;
     output = bench_.worker_output();
-    drawn = t;
-    maps = cell_maps_of(seen, j);
+    drawn = {t, cell_maps_of(seen, j)};
     return j;
   };
   // The budget is the slot and dtype's; a second rule that fails on the very end of a worker takes what the first found.
@@ -389,7 +387,7 @@ FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpe
   f.minimal = outcome.minimal;
   f.confirmed = outcome.confirmed;
   f.worker_output = output.size() > 2000 ? output.substr(output.size() - 2000) : output;
-  if (drawn == outcome.trial) f.maps = std::move(maps);
+  if (drawn.first == outcome.trial) f.maps = std::move(drawn.second);
   if (!(finding.trial == outcome.trial)) add_caught(f.maps, finding.maps, one_line(finding.trial));
   const std::string text = canonical(f.trial) + "\n";
   const std::string name = f.subject.slot + "-" + f.subject.dtype + "-" + sha256_hex(text).substr(0, 12) + ".json";
@@ -509,8 +507,7 @@ void Examiner::finish(const Unit& unit) {
   line.outside_domain = unit.part == 0 ? state.outside : 0;
   if (unit.part == 0) line.tried = state.tried;
   writer_.line(to_json(line));
-  const Subject s = line.subject;
-  units_.erase(key_of(s));
+  units_.erase(key_of(line.subject));
 }
 
 }  // namespace assay
