@@ -33,7 +33,7 @@ enum class ExecutionState : std::uint8_t { unobserved, partial, silent, disquali
 
 struct ExecutionFact {
   ExecutionState state = ExecutionState::unobserved;
-  Decision decision = Undecided{};
+  AttributedVerdict decision = Undecided{};
 };
 
 [[nodiscard]] ExecutionFact execution_fact(const CoverageQuestion&, const std::vector<Receipt>&);

@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 4> kRetries{"none", "replay_from_record",
 
 using Phase = GroupOutcome::Phase;
 
-Decision infrastructure(std::string why) { return Undecided{Undecided::By::infrastructure, std::move(why)}; }
+AttributedVerdict infrastructure(std::string why) { return Undecided{Undecided::By::infrastructure, std::move(why)}; }
 
 }  // namespace
 
@@ -28,7 +28,7 @@ PhaseState phase_state_from(std::string_view name) {
   throw std::invalid_argument("no such phase state: " + std::string(name));
 }
 
-Decision decide(const Attempt& attempt, const std::vector<Product>& products) {
+AttributedVerdict decide(const Attempt& attempt, const std::vector<Product>& products) {
   if (!attempt.stack_is_current)
     return Undecided{Undecided::By::validator, "the attempt's own stack is not the one that is served now"};
   std::vector<ProductKind> kinds = attempt.required;
@@ -36,7 +36,7 @@ Decision decide(const Attempt& attempt, const std::vector<Product>& products) {
   std::sort(kinds.begin(), kinds.end());
   kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
 
-  std::optional<Decision> failed, open;
+  std::optional<AttributedVerdict> failed, open;
   for (const ProductKind kind : kinds) {
     const bool needed = std::find(attempt.required.begin(), attempt.required.end(), kind) != attempt.required.end();
     bool found = false;
@@ -57,7 +57,7 @@ Decision decide(const Attempt& attempt, const std::vector<Product>& products) {
   return Passed{};
 }
 
-Retry retry_after(const Decision& d, int attempts_left) noexcept {
+Retry retry_after(const AttributedVerdict& d, int attempts_left) noexcept {
   if (std::holds_alternative<Passed>(d)) return Retry::none;
   if (std::holds_alternative<CandidateFailed>(d)) return Retry::replay_from_record;
   return attempts_left > 0 ? Retry::complete_new_attempt : Retry::hold;

@@ -34,7 +34,7 @@ struct ProductIdentity {
 struct Product {
   ProductKind kind = ProductKind::execution;
   ProductIdentity identity;
-  Decision decision;
+  AttributedVerdict decision;
 };
 
 struct Attempt {
@@ -43,7 +43,7 @@ struct Attempt {
   std::vector<ProductKind> required;
 };
 
-[[nodiscard]] Decision decide(const Attempt&, const std::vector<Product>&);
+[[nodiscard]] AttributedVerdict decide(const Attempt&, const std::vector<Product>&);
 
 // ---- retries (10.4) ----
 
@@ -54,7 +54,7 @@ enum class Retry : std::uint8_t {
   hold,                  // NO_DECISION, and the budget is spent
 };
 [[nodiscard]] std::string_view name_of(Retry) noexcept;
-[[nodiscard]] Retry retry_after(const Decision&, int attempts_left) noexcept;
+[[nodiscard]] Retry retry_after(const AttributedVerdict&, int attempts_left) noexcept;
 
 // ---- one distributed observation ----
 
@@ -83,7 +83,7 @@ class PhaseRecord {
 struct GroupOutcome {
   enum class Phase : std::uint8_t { before_eager, eager, capture, replay } phase = Phase::before_eager;
   std::int64_t replays = 0;  // the least of all ranks
-  Decision decision = Undecided{};
+  AttributedVerdict decision = Undecided{};
 };
 [[nodiscard]] std::string_view name_of(GroupOutcome::Phase) noexcept;
 

@@ -19,7 +19,7 @@ using S = PhaseState;
 
 // FAIL without a candidate is no value of the type: the alternatives are these three, and the one that fails has no
 // place for anybody else.
-static_assert(std::is_same_v<Decision, std::variant<Passed, CandidateFailed, Undecided>>);
+static_assert(std::is_same_v<AttributedVerdict, std::variant<Passed, CandidateFailed, Undecided>>);
 static_assert(!std::is_constructible_v<CandidateFailed, Undecided::By>);
 
 const json& vectors() {
@@ -39,7 +39,7 @@ ProductKind product_kind(const std::string& name) {
   throw std::invalid_argument(name);
 }
 
-Decision decision_of(const json& product) {
+AttributedVerdict decision_of(const json& product) {
   const std::string verdict = product["verdict"];
   if (verdict == "PASS") return Passed{};
   if (verdict == "FAIL") return CandidateFailed{"said so"};
@@ -64,7 +64,7 @@ TEST(VerdictVectors, AttemptsConcludeAsSpecified) {
     for (const json& p : vector["products"])
       products.push_back({product_kind(p["kind"]), identity_with(p.value("bound_to", json::object())), decision_of(p)});
     do {
-      const Decision d = decide(attempt, products);
+      const AttributedVerdict d = decide(attempt, products);
       EXPECT_EQ(name_of(verdict_of(d)), vector["verdict"].get<std::string>()) << why_of(d);
       EXPECT_EQ(name_of(attribution_of(d)), vector["attribution"].get<std::string>()) << why_of(d);
       EXPECT_EQ(why_of(d).find(vector.value("reason", "")), 0u) << why_of(d);
@@ -98,7 +98,7 @@ TEST(VerdictVectors, WhatCannotHaveHappenedCannotBeMade) {
 }
 
 TEST(Retry, NoDecisionNeverDecaysIntoFail) {
-  const Decision open = Undecided{};
+  const AttributedVerdict open = Undecided{};
   EXPECT_EQ(retry_after(open, 1), Retry::complete_new_attempt);
   EXPECT_EQ(retry_after(open, 0), Retry::hold);
   EXPECT_EQ(retry_after(CandidateFailed{"why"}, 3), Retry::replay_from_record);
@@ -180,7 +180,7 @@ TEST(Attempts, AnyProductsConcludeAsTheNaiveFormDoes) {
       fails = fails || (there && ours && what == 0);
       open = open || (needed && (!there || !ours || what == 1));
     }
-    const Decision d = decide(attempt, products);
+    const AttributedVerdict d = decide(attempt, products);
     const bool nothing_asked = attempt.required.empty();
     RC_ASSERT((verdict_of(d) == Verdict::fail) == fails);
     RC_ASSERT((verdict_of(d) == Verdict::pass) == (!fails && !open && !nothing_asked));

@@ -18,12 +18,12 @@ Attribution attribution_from(std::string_view name) {
   throw std::invalid_argument("no such attribution: " + std::string(name));
 }
 
-Verdict verdict_of(const Decision& d) noexcept {
+Verdict verdict_of(const AttributedVerdict& d) noexcept {
   if (std::holds_alternative<Passed>(d)) return Verdict::pass;
   return std::holds_alternative<CandidateFailed>(d) ? Verdict::fail : Verdict::no_decision;
 }
 
-Attribution attribution_of(const Decision& d) noexcept {
+Attribution attribution_of(const AttributedVerdict& d) noexcept {
   if (std::holds_alternative<Passed>(d)) return Attribution::none;
   if (std::holds_alternative<CandidateFailed>(d)) return Attribution::candidate;
   switch (std::get<Undecided>(d).by) {
@@ -37,7 +37,7 @@ Attribution attribution_of(const Decision& d) noexcept {
   return Attribution::infrastructure;
 }
 
-const std::string& why_of(const Decision& d) noexcept {
+const std::string& why_of(const AttributedVerdict& d) noexcept {
   static const std::string nothing;
   if (const auto* failed = std::get_if<CandidateFailed>(&d)) return failed->why;
   if (const auto* open = std::get_if<Undecided>(&d)) return open->why;

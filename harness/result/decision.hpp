@@ -5,7 +5,7 @@
 // measurement's (routing-and-targets.md 10.1); no other pair can be written down.
 // Who uses it: receipts, the failure table, evidence products, results.
 //
-//   Decision d = CandidateFailed{"never_executed"};
+//   AttributedVerdict d = CandidateFailed{"never_executed"};
 //   name_of(verdict_of(d));            // "FAIL"
 //   name_of(attribution_of(d));        // "candidate"
 #pragma once
@@ -31,14 +31,14 @@ struct Undecided {
   std::string why;
   friend bool operator==(const Undecided&, const Undecided&) = default;
 };
-using Decision = std::variant<Passed, CandidateFailed, Undecided>;
+using AttributedVerdict = std::variant<Passed, CandidateFailed, Undecided>;
 
 enum class Attribution : std::uint8_t { none, candidate, validator, infrastructure, measurement };
 [[nodiscard]] std::string_view name_of(Attribution) noexcept;
 [[nodiscard]] Attribution attribution_from(std::string_view);  // throws std::invalid_argument
 
-[[nodiscard]] Verdict verdict_of(const Decision&) noexcept;  // PASS, FAIL or NO_DECISION
-[[nodiscard]] Attribution attribution_of(const Decision&) noexcept;
-[[nodiscard]] const std::string& why_of(const Decision&) noexcept;
+[[nodiscard]] Verdict verdict_of(const AttributedVerdict&) noexcept;  // PASS, FAIL or NO_DECISION
+[[nodiscard]] Attribution attribution_of(const AttributedVerdict&) noexcept;
+[[nodiscard]] const std::string& why_of(const AttributedVerdict&) noexcept;
 
 }  // namespace assay
