@@ -46,15 +46,15 @@ void add(VariantSet& set, const json& variant) {
           variant.value("proof", "exact") == "exact" ? Proof::exact : Proof::not_provable);
 }
 
-Decision ask(const VariantSet& set, const json& fields) {
+RouteDecision ask(const VariantSet& set, const json& fields) {
   return decide({.active = true, .variants = &set}, {.describe = [&] { return describe(fields); }});
 }
 
-std::string served(const Decision& d) { return d.selected() ? d.variant : "stock"; }
+std::string served(const RouteDecision& d) { return d.selected() ? d.variant : "stock"; }
 
 void expect_calls(const VariantSet& set, const json& calls) {
   for (const json& call : calls) {
-    const Decision d = ask(set, call["fields"]);
+    const RouteDecision d = ask(set, call["fields"]);
     EXPECT_EQ(served(d), call["is"]) << call;
     if (call.contains("outcome")) {
       EXPECT_EQ(name_of(d.outcome), call["outcome"].get<std::string>()) << call;
@@ -176,7 +176,7 @@ TEST(RoutingVectors, ACallIsDecidedByTheFirstStepThatObjects) {
       };
       requests.push_back(site);
     }
-    const Decision d = decide_batch({vector.value("active", true), &set}, requests);
+    const RouteDecision d = decide_batch({vector.value("active", true), &set}, requests);
     EXPECT_EQ(name_of(d.outcome), vector["outcome"].get<std::string>()) << d.why;
     EXPECT_EQ(d.why.empty(), d.selected());
     if (vector.contains("described")) {
@@ -187,7 +187,7 @@ TEST(RoutingVectors, ACallIsDecidedByTheFirstStepThatObjects) {
 
 TEST(RoutingVectors, AFailureAfterSelectionIsNeverSilent) {
   FOR_EACH_VECTOR("serving") {
-    Decision decision;
+    RouteDecision decision;
     decision.outcome = RouteOutcome::selected;
     decision.variant = "a";
     if (vector.value("outcome", "selected") == "out_of_domain") decision.outcome = RouteOutcome::out_of_domain;
@@ -278,7 +278,7 @@ TEST(RoutingVectors, ATwoPointBoundaryNeverServesUnfinalisedData) {
     TwoPoint boundary;
     boundary.begin_forward(phase_from(vector.value("forward", "none")));
     const std::int64_t rows = producer.value("num_tokens", 8), top_k = producer.value("top_k", 4);
-    Decision selection = ask(set, json{{"num_tokens", rows}, {"top_k", top_k}});
+    RouteDecision selection = ask(set, json{{"num_tokens", rows}, {"top_k", top_k}});
     if (!producer.value("selected", true)) selection.outcome = RouteOutcome::out_of_domain;
     const TwoPoint::Export exported{4096, producer.value("exp_tokens", rows), top_k, producer.value("hidden", 64)};
     const std::string layer = producer.value("layer", "middle");

@@ -18,12 +18,12 @@
 namespace assay {
 namespace {
 
-struct Outcome {
+struct Examined {
   RuleRecord fired;
   std::vector<std::string> receipts;
 };
 
-Outcome examine(const std::string& library, int ranks = 1) {
+Examined examine(const std::string& library, int ranks = 1) {
   WorkerConfig worker;
   worker.worker = ASSAY_WORKER;
   worker.library = library;
@@ -31,7 +31,7 @@ Outcome examine(const std::string& library, int ranks = 1) {
   const Candidate candidate = load_candidate(worker);
   EXPECT_FALSE(candidate.fault);
   EXPECT_EQ(candidate.variants.size(), 1u);
-  Outcome outcome;
+  Examined outcome;
   BenchConfig config;
   config.worker = worker;
   config.on_receipt = [&](const std::string& line) { outcome.receipts.push_back(line); };
@@ -48,12 +48,12 @@ Outcome examine(const std::string& library, int ranks = 1) {
   return outcome;
 }
 
-std::string told(const Outcome& o) {
+std::string told(const Examined& o) {
   return std::string(name_of(o.fired.verdict)) + " " + std::string(name_of(o.fired.reason)) + " " +
          std::string(name_of(attribution_of(o.fired.verdict, o.fired.reason)));
 }
 
-int count(const Outcome& o, ReceiptKind kind) {
+int count(const Examined& o, ReceiptKind kind) {
   int n = 0;
   for (const std::string& line : o.receipts) n += decode(line).kind == kind;
   return n;
@@ -63,7 +63,7 @@ int count(const Outcome& o, ReceiptKind kind) {
 const std::string kFaulty = ASSAY_FAULTY "/";
 
 TEST(SabotagePack, ARaisingCandidateFails) {
-  const Outcome o = examine(kFaulty + "silu_error_status.so");
+  const Examined o = examine(kFaulty + "silu_error_status.so");
   EXPECT_EQ(told(o), "FAIL entry_failed candidate") << o.fired.text;
   EXPECT_GT(count(o, ReceiptKind::fired), 0);
   EXPECT_EQ(count(o, ReceiptKind::completed), 0);
@@ -71,19 +71,19 @@ TEST(SabotagePack, ARaisingCandidateFails) {
 }
 
 TEST(SabotagePack, ASilentCandidateFails) {
-  const Outcome o = examine(kFaulty + "norm_does_nothing.so");
+  const Examined o = examine(kFaulty + "norm_does_nothing.so");
   EXPECT_EQ(told(o), "FAIL never_executed candidate") << o.fired.text;
   EXPECT_GT(count(o, ReceiptKind::fired), 0);
   EXPECT_EQ(count(o, ReceiptKind::completed), 0);
 }
 
 TEST(SabotagePack, ACandidateThatLeavesItsDomainToStockFails) {
-  const Outcome o = examine(kFaulty + "norm_unsupported_in_domain.so");
+  const Examined o = examine(kFaulty + "norm_unsupported_in_domain.so");
   EXPECT_EQ(told(o), "FAIL entry_failed candidate") << o.fired.text;
 }
 
 TEST(SabotagePack, ACandidateThatIsSilentOnOneRankDecidesNothing) {
-  const Outcome o = examine(kFaulty + "collective_silent_on_one_rank.so", 2);
+  const Examined o = examine(kFaulty + "collective_silent_on_one_rank.so", 2);
   EXPECT_NE(o.fired.verdict, Verdict::pass) << told(o);
   EXPECT_EQ(attribution_of(o.fired.verdict, o.fired.reason) == Attribution::candidate,
             o.fired.verdict == Verdict::fail);
@@ -92,7 +92,7 @@ TEST(SabotagePack, ACandidateThatIsSilentOnOneRankDecidesNothing) {
 #endif
 
 TEST(SabotagePack, ANeverEligibleCandidateIsNoPass) {
-  const Outcome o = examine(ASSAY_NEVER_ELIGIBLE);
+  const Examined o = examine(ASSAY_NEVER_ELIGIBLE);
   EXPECT_EQ(o.fired.judged, 0);
   EXPECT_FALSE(passes_run(o.fired.verdict)) << told(o);
   EXPECT_EQ(count(o, ReceiptKind::fired), 0);

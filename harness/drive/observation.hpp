@@ -93,7 +93,7 @@ struct RoutedSeen {
     captured,    // the first, decided as for a capture; not called
   } ask = Ask::inside;
   std::string label;                   // of the CallSeen, where the call was made
-  Decision decision;                   // rank 0's
+  RouteDecision decision;                   // rank 0's
   Agreement agreement;
   std::string detail;                  // the fact that was withheld, the phase, the rank
   std::vector<std::string> live;       // by rank: the descriptor as observed; empty: none was built

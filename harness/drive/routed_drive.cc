@@ -47,7 +47,7 @@ bool Router::learn() {
   return bench_.flush();
 }
 
-Decision Router::decide_on(int rank, const Binding& b, const RouteAsk& ask, RoutedSeen& seen) const {
+RouteDecision Router::decide_on(int rank, const Binding& b, const RouteAsk& ask, RoutedSeen& seen) const {
   const SlotSpec& slot = bench_.slot();
   const RoutingTable& table = *bench_.variant().routing;
   const RankFacts& mine = ranks_[static_cast<std::size_t>(rank)];
@@ -88,7 +88,7 @@ RoutedSeen& Router::decide(const Binding& b, const RouteAsk& ask) {
   r.offline = describe(offline, name_of(b.c.dtype), bench_.architecture(), ask.capturing).encode();
   std::vector<std::optional<DecisionRecord>> records;
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    const Decision d = decide_on(static_cast<int>(rank), b, ask, r);
+    const RouteDecision d = decide_on(static_cast<int>(rank), b, ask, r);
     DecisionRecord record = record_of(bench_.slot().id, d);
     record.artifact_digest = bench_.variant().routing->artifact_digest;
     record.ordinal = ranks_[rank].entries;

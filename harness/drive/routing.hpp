@@ -49,7 +49,7 @@ class Router {
     int place = 0, size = 1;  // in its group
     std::uint64_t group = 0, entries = 0;
   };
-  [[nodiscard]] Decision decide_on(int rank, const Binding&, const RouteAsk&, RoutedSeen&) const;
+  [[nodiscard]] RouteDecision decide_on(int rank, const Binding&, const RouteAsk&, RoutedSeen&) const;
   void count_entries(std::size_t routed, std::int64_t sign);
 
   Bench& bench_;

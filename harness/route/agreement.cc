@@ -30,7 +30,7 @@ std::string DecisionRecord::digest() const {
   return envelope_digest("assay.decision-record", payload, 1);
 }
 
-DecisionRecord record_of(const std::string& slot, const Decision& decision) {
+DecisionRecord record_of(const std::string& slot, const RouteDecision& decision) {
   DecisionRecord r;
   r.slot = slot;
   r.outcome = decision.outcome;

@@ -30,7 +30,7 @@ struct DecisionRecord {
   [[nodiscard]] std::string digest() const;  // of domain assay.decision-record
 };
 
-[[nodiscard]] DecisionRecord record_of(const std::string& slot, const Decision&);
+[[nodiscard]] DecisionRecord record_of(const std::string& slot, const RouteDecision&);
 
 enum class Served : std::uint8_t { candidate, stock, aborted };
 [[nodiscard]] std::string_view name_of(Served) noexcept;

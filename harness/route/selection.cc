@@ -6,8 +6,8 @@
 namespace assay {
 namespace {
 
-Decision stock(RouteOutcome outcome, std::string why) {
-  Decision d;
+RouteDecision stock(RouteOutcome outcome, std::string why) {
+  RouteDecision d;
   d.outcome = outcome;
   d.why = std::move(why);
   return d;
@@ -83,7 +83,7 @@ AttemptEffect effect_of(RouteOutcome o) noexcept {
                                                                             : AttemptEffect::none;
 }
 
-Decision decide(const Registry& registry, const CallSite& site) {
+RouteDecision decide(const Registry& registry, const CallSite& site) {
   if (!registry.active) return stock(RouteOutcome::registry_inactive, "the registry is not active");
   if (!site.armed) return stock(RouteOutcome::registry_inactive, "the arena has not armed the binding");
   if (site.phase != ExcludedPhase::none) {
@@ -96,7 +96,7 @@ Decision decide(const Registry& registry, const CallSite& site) {
     if (Objection why = site.structural()) return stock(RouteOutcome::structural_mismatch, std::move(*why));
   }
   if (!site.describe) throw std::logic_error("a call site without a descriptor");
-  Decision d;
+  RouteDecision d;
   d.descriptor = site.describe();
   for (const NamedDomain& v : registry.variants->variants()) {
     Match m = match(v.domain, *d.descriptor);
@@ -134,14 +134,14 @@ Decision decide(const Registry& registry, const CallSite& site) {
   return d;
 }
 
-Decision decide_batch(const Registry& registry, std::span<const CallSite> requests) {
+RouteDecision decide_batch(const Registry& registry, std::span<const CallSite> requests) {
   if (requests.empty()) throw std::logic_error("a batch without requests");
-  std::optional<Decision> first;
+  std::optional<RouteDecision> first;
   for (const CallSite& request : requests) {
-    Decision d = decide(registry, request);
+    RouteDecision d = decide(registry, request);
     if (!d.selected()) return d;
     if (first && first->variant != d.variant) {
-      Decision mixed =
+      RouteDecision mixed =
           stock(RouteOutcome::out_of_domain, "the requests of the batch need the variants " + first->variant + " and " +
                                                  d.variant + ", and one call serves them all");
       return mixed;

@@ -6,7 +6,7 @@
 // functions. Does not: agree among ranks (agreement.hpp), run anything (serving.hpp). Who calls it: the `routed` drive,
 // tests.
 //
-//   const Decision d = decide({.variants = &set}, {.describe = [&] { return descriptor; }});
+//   const RouteDecision d = decide({.variants = &set}, {.describe = [&] { return descriptor; }});
 //   if (d.selected()) launch(d.variant);
 #pragma once
 
@@ -66,7 +66,7 @@ struct Refused {
   std::vector<Mismatch> mismatches;
 };
 
-struct Decision {
+struct RouteDecision {
   RouteOutcome outcome = RouteOutcome::registry_inactive;
   std::string variant;                   // of a selected call
   std::optional<Descriptor> descriptor;  // from step 4 on
@@ -77,10 +77,10 @@ struct Decision {
   [[nodiscard]] bool selected() const noexcept { return outcome == RouteOutcome::selected; }
 };
 
-[[nodiscard]] Decision decide(const Registry&, const CallSite&);
+[[nodiscard]] RouteDecision decide(const Registry&, const CallSite&);
 
 // SEL-3: requests that one call serves together. All are decided before anything is written; where one is stock's, all
 // are, and so they are where two variants would be needed. The decision is the first that is not selected.
-[[nodiscard]] Decision decide_batch(const Registry&, std::span<const CallSite>);
+[[nodiscard]] RouteDecision decide_batch(const Registry&, std::span<const CallSite>);
 
 }  // namespace assay

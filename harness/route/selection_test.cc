@@ -55,7 +55,7 @@ TEST(Selection, TheFirstStepInTheWayDecidesAndNoneBehindItIsAsked) {
       if (ready && variant == "small") return std::nullopt;
       return "not prepared";
     };
-    const Decision d = decide({active, registered ? &small() : &empty}, site);
+    const RouteDecision d = decide({active, registered ? &small() : &empty}, site);
     std::pair<RouteOutcome, std::string> expected{RouteOutcome::selected, "sdp"};
     if (!active || !armed)
       expected = {RouteOutcome::registry_inactive, ""};
@@ -78,9 +78,9 @@ TEST(Selection, TheFirstStepInTheWayDecidesAndNoneBehindItIsAsked) {
 }
 
 TEST(Selection, EveryMismatchOfEveryVariantIsTold) {
-  const Decision d = decide({true, &small()}, {.describe = [] {
-                              return DescriptorBuilder().dtype("bf16").architecture("sm90").graph_mode("eager").build();
-                            }});
+  const RouteDecision d = decide(
+      {true, &small()},
+      {.describe = [] { return DescriptorBuilder().dtype("bf16").architecture("sm90").graph_mode("eager").build(); }});
   ASSERT_EQ(d.refused.size(), 1u);
   ASSERT_EQ(d.refused[0].mismatches.size(), 1u);
   EXPECT_EQ(d.refused[0].mismatches[0].kind, MismatchKind::missing);
@@ -120,7 +120,7 @@ TEST(Serving, NoFailureIsSilentAndNoReceiptSaysMoreThanHappened) {
       if (!stock_fails) return std::nullopt;
       return StepFailure{"stock", AttemptEffect::infrastructure};
     };
-    Decision d;
+    RouteDecision d;
     d.outcome = selected ? RouteOutcome::selected : RouteOutcome::out_of_domain;
     d.variant = selected ? "v" : "";
     const ServedCall served = serve(d, mode, collective, steps);
@@ -228,7 +228,7 @@ TEST(TwoPointBoundary, WhateverHappensNoExportIsLostOrFinishedTwice) {
     bool excluded = false;
     for (int step = 0; step < 60; ++step) {
       const std::uint64_t address = 1 + drawn(4);
-      Decision d;
+      RouteDecision d;
       d.outcome = drawn(5) ? RouteOutcome::selected : RouteOutcome::out_of_domain;
       d.variant = "v";
       d.descriptor = call(8);

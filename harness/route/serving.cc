@@ -9,7 +9,7 @@ StepResult run(const std::function<StepResult()>& step) { return step ? step() :
 
 }  // namespace
 
-ServedCall serve(const Decision& decision, RetryMode mode, bool collective, const ServingSteps& steps) {
+ServedCall serve(const RouteDecision& decision, RetryMode mode, bool collective, const ServingSteps& steps) {
   ServedCall served;
   if (!decision.selected()) {
     served.effect = effect_of(decision.outcome);

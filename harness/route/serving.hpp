@@ -48,7 +48,7 @@ struct ServedCall {
   AttemptEffect effect = AttemptEffect::none;
 };
 
-[[nodiscard]] ServedCall serve(const Decision&, RetryMode, bool collective, const ServingSteps&);
+[[nodiscard]] ServedCall serve(const RouteDecision&, RetryMode, bool collective, const ServingSteps&);
 
 // 6.2: after an abort, FAIL/candidate takes every rank's state observed and a complete candidate failure on one.
 struct RankState {

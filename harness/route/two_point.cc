@@ -24,7 +24,8 @@ void TwoPoint::begin_forward(ExcludedPhase phase) {
   forward_ = phase;
 }
 
-TwoPoint::Armed TwoPoint::arm(const Decision& decision, std::vector<int> group, const Export& exported, Layer layer) {
+TwoPoint::Armed TwoPoint::arm(const RouteDecision& decision, std::vector<int> group, const Export& exported,
+                              Layer layer) {
   if (layer != Layer::middle) {
     ++counters_.vetoes;
     return Armed::stock;

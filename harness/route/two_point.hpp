@@ -37,14 +37,14 @@ class TwoPoint {
   void begin_forward(ExcludedPhase);
 
   // DP-1: only a selection arms, taken from facts before the call. error: the address is pending already (DP-5).
-  Armed arm(const Decision&, std::vector<int> group, const Export&, Layer);
+  Armed arm(const RouteDecision&, std::vector<int> group, const Export&, Layer);
   // DP-6: the launcher's export sequence number before and after; unchanged, a tactic has finalised by itself.
   void launched(std::uint64_t address, std::uint64_t before, std::uint64_t after);
 
   struct Consumer {
     std::uint64_t address = 0;
     std::int64_t rows = 0, hidden = 0;
-    Decision decision;  // derived anew
+    RouteDecision decision;  // derived anew
     std::vector<int> group;
     ExcludedPhase phase = ExcludedPhase::none;  // as the consumer sees it now
   };

@@ -219,7 +219,7 @@ TEST(VariantSets, SelectWhatBruteForceSelectsInAnyOrder) {
       }
       RC_ASSERT(accepting <= 1);
       for (const VariantSet* s : {&set, &reversed}) {
-        const Decision decision = decide({true, s}, {.describe = [&] { return call; }});
+        const RouteDecision decision = decide({true, s}, {.describe = [&] { return call; }});
         RC_ASSERT(decision.selected() == (accepting == 1));
         RC_ASSERT(decision.variant == expected);
         RC_ASSERT(decision.selected() || decision.refused.size() == kept.size());
