@@ -66,7 +66,8 @@ bool fits(const SlotSpec& slot, const TrialPart& part) {
   if (part.drive == Drive::two_streams && slot.kind == Kind::collective) return false;
   for (const Case& c : part.cases)
     if (part.drive == Drive::guard_pages && slot.input_bytes(c) > kGuardBytes) return false;
-  if (!captures(part.drive) && part.drive != Drive::burst) return true;
+  // Nor does a call without cells need its peers.
+  if (!captures(part.drive) && part.drive != Drive::burst && part.drive != Drive::one_rank) return true;
   for (const Case& c : part.cases)
     if (slot.output_cells(c) == 0) return false;
   return true;
