@@ -50,14 +50,16 @@ std::string one_line(const Trial& t) {
   return text;
 }
 
-// Every drive sees the first cases, as many as the quick tier tries. After them a case goes through the plain call and
-// takes its turn in one of six groups of the other drives: more cases, not more of everything.
-bool due(Drive drive, std::int64_t ordinal) {
-  constexpr std::int64_t kAllDrives = 96, kGroups = 6, kLosses = 16;
+// Every drive sees the first cases, as many as the quick tier tries; of ranks, whose trials cost several times as much
+// and come once a group size, a sixth of them. After them a case goes through the plain call and takes its turn in one
+// of six groups of the other drives: more cases, not more of everything.
+bool due(Drive drive, std::int64_t ordinal, std::int64_t world) {
+  constexpr std::int64_t kAllDrives = 96, kAllDrivesOfRanks = 16, kGroups = 6, kLosses = 16;
   // A lost rank costs a set of workers, or a deadline; bursts and groups are many calls each.
   if (drive == Drive::one_rank) return ordinal % kLosses == 1;
   if (drive == (ordinal % 2 ? Drive::groups : Drive::burst)) return false;
-  return ordinal <= kAllDrives || drive == Drive::eager || static_cast<std::int64_t>(drive) % kGroups == ordinal % kGroups;
+  return ordinal <= (world > 1 ? kAllDrivesOfRanks : kAllDrives) || drive == Drive::eager ||
+         static_cast<std::int64_t>(drive) % kGroups == ordinal % kGroups;
 }
 
 std::string key_of(const Subject& s) {
@@ -223,7 +225,7 @@ void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
       continue;
     if (captures(drive) && !unit.variant->info.graph_safe()) continue;
     if (c.padded && drive != Drive::eager) continue;
-    if (!due(drive, state.observed)) continue;
+    if (!due(drive, state.observed, c.world)) continue;
     if (drive == Drive::routed && (++state.routed > kRoutedCases || !unit.variant->info.routing)) continue;
     Trial trial;
     trial.variant = unit.variant->info.id;
