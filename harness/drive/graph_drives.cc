@@ -1,6 +1,8 @@
 // graph_drives.cc: drives that capture and replay: capture_replay, interleaved_graphs, regrow, many_replays.
 #include <chrono>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "harness/drive/drives.hpp"
 #include "harness/tensor/philox.hpp"
@@ -8,12 +10,11 @@
 namespace assay {
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr std::uint32_t kMain = 0, kWarm = 1, kReplay = 2;
 constexpr std::uint32_t kBlockingStream = 7;  // of the CUDA device: a legacy-stream launch in capture fails there
 constexpr std::uint32_t kWarmOrdinal = 15, kCaptureOrdinal = 14;
-constexpr int kIntervals = 4, kReplaysAnInterval = 12, kCallsAnInterval = 3;
+constexpr int kIntervals = 4, kReplaysAnInterval = 12, kCallsAnInterval = 3, kAttempts = 6;
+constexpr std::chrono::milliseconds kRest(20);
 
 // Warm-up on a side stream, ordered by events after the main one: lazy set-up happens outside the capture.
 void warm_up(Bench& bench, const Bindings& bindings) {
@@ -57,8 +58,8 @@ void capture(Bench& bench, const Bindings& bindings, std::uint32_t graph, const 
 
 namespace {
 
-bool replay(Bench& bench, const Bindings& bindings, std::uint32_t graph, std::uint32_t ordinal, const std::string& label,
-            const std::string& mutated, int launches = 1) {
+bool replay(Bench& bench, const Bindings& bindings, std::uint32_t graph, std::uint32_t ordinal,
+            const std::string& label, const std::string& mutated, int launches = 1) {
   bench.label(label);
   for (Binding* b : bindings) bench.push(*b, Poison::first, ordinal);
   int first = -1;
@@ -166,6 +167,29 @@ bool grows(const std::vector<DeviceUsage>& usage) {
   return usage.back().bytes_used > usage.front().bytes_used + slack;
 }
 
+namespace {
+
+// Whether the device's memory grows while the candidate does nothing. What was measured of the ranks stays as it is.
+bool grows_at_rest(Bench& bench, Observation& seen) {
+  std::vector<std::vector<DeviceUsage>> measured;
+  for_each_rank(seen, [&](Observation& of_rank) { measured.push_back(std::exchange(of_rank.usage, {})); });
+  for (int i = 0; i <= kIntervals; ++i) {
+    bench.expect(bench.script().simple(Op::usage, kMain),
+                 [](Observation& of_rank, const ProgramResult& r) { of_rank.usage.push_back(r.usage); });
+    if (!bench.flush()) break;
+    std::this_thread::sleep_for(kRest);
+  }
+  bool grew = false;
+  std::size_t rank = 0;
+  for_each_rank(seen, [&](Observation& of_rank) {
+    grew = grew || (of_rank.usage.size() > 1 && of_rank.usage.back().bytes_used > of_rank.usage.front().bytes_used);
+    of_rank.usage = std::move(measured[rank++]);
+  });
+  return grew;
+}
+
+}  // namespace
+
 void drive_many_replays(Bench& bench, Observation& seen) {
   Binding& b = bench.bind(seen.trial.part.cases[0]);
   warm_up(bench, {&b});
@@ -180,11 +204,10 @@ void drive_many_replays(Bench& bench, Observation& seen) {
     bench.expect(bench.script().simple(Op::usage, kMain),
                  [](Observation& seen, const ProgramResult& r) { seen.usage.push_back(r.usage); });
   };
-  // Others take the device's memory, too. What grows is measured again with all other judges still, and once more a
-  // while later, for programs that are no judges.
-  for (int attempt = 0; attempt < 3; ++attempt) {
+  // Others take the device's memory, too: what grows is measured again with all other judges still, twice, and counts
+  // where nothing grows while the candidate rests. Where that never happens, nothing was measured.
+  for (int attempt = 0, grown = 0; attempt < kAttempts; ++attempt) {
     const DeviceTurns::Hold alone = attempt > 0 ? bench.alone() : DeviceTurns::Hold();
-    if (attempt == 2) std::this_thread::sleep_for(1s);
     for_each_rank(seen, [](Observation& of_rank) { of_rank.usage.clear(); });
     round(4, 1);
     for (int i = 0; i < kIntervals; ++i) round(kReplaysAnInterval, kCallsAnInterval);
@@ -194,7 +217,9 @@ void drive_many_replays(Bench& bench, Observation& seen) {
       of_rank.replays = kIntervals * kReplaysAnInterval;
       growing = growing || grows(of_rank.usage);
     });
-    if (!well || !growing || (bench.shrinking() && attempt == 1)) break;
+    if (!well || !growing) break;
+    if (attempt > 0 && !grows_at_rest(bench, seen) && ++grown == (bench.shrinking() ? 1 : 2)) break;
+    if (attempt + 1 == kAttempts) for_each_rank(seen, [](Observation& of_rank) { of_rank.usage.clear(); });
   }
   if (!seen.fault && !seen.failed_op) bench.collect(b, "after many replays");
 }
