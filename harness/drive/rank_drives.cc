@@ -16,7 +16,7 @@ constexpr std::size_t kMostSwitches = 2;
 constexpr int kStepsOfACall = 32;  // with its copies, at most
 constexpr std::int64_t kLargeCells = 1 << 14;
 constexpr std::uint32_t kLossAfterMs = 15;  // peers are in their call by then
-constexpr int kLossDeadlineMs = 5000, kHangDeadlineMs = 300, kCudaHangDeadlineMs = 6000;
+constexpr int kLossDeadlineMs = 5000, kHangDeadlineMs = 300, kCudaHangDeadlineMs = 2000;
 
 // Calls that nothing waits for: each behind delays of its own on every rank, with fresh values, and read in its turn.
 class Burst {
