@@ -87,9 +87,7 @@ bool is_receipt(std::string_view text) { return text.rfind(kReceipt, 0) == 0; }
 // A rule line after the waivers; empty: it stays as it is.
 std::string waived(const Waivers& waivers, std::string_view text) {
   if (text.find("\"kind\":\"rule\"") == std::string_view::npos) return {};
-  RunResults one;
-  one.has_run = true;  // the run's line is another one
-  add_line(one, text);
+  RunResults one = read_line(text);
   if (one.rules.empty()) return {};
   waivers.apply(one.rules.front());
   return to_json(one.rules.front()).dump();

@@ -41,12 +41,17 @@ RuleRecord merged(const std::vector<RuleRecord>& parts) {
   return result;
 }
 
+RunResults read_line(std::string_view line) {
+  RunResults one;
+  one.has_run = true;
+  add_line(one, line);
+  return one;
+}
+
 std::vector<std::string> PartMerger::take(std::string_view line) {
   // Quotes inside a text are escaped: only a key can look like this.
   if (parts_ == 1 || line.find("\"kind\":\"trial\"") != std::string_view::npos) return {std::string(line)};
-  RunResults one;
-  one.has_run = true;  // it is another judge's line
-  add_line(one, line);
+  const RunResults one = read_line(line);
   std::vector<std::string> ready;
   if (!one.failures.empty()) {
     held_[key_of(one.failures.front().subject)].failures.push_back(one.failures.front());

@@ -18,6 +18,9 @@
 
 namespace assay {
 
+// One line by itself, whatever came before it: a part's, or one that is about to change.
+[[nodiscard]] RunResults read_line(std::string_view line);
+
 class PartMerger {
  public:
   explicit PartMerger(int parts) : parts_(parts) {}
