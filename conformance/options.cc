@@ -51,6 +51,7 @@ ParseOutcome parse_options(int argc, char** argv) {
   };
   CLI::App* check = app.add_subcommand("check", "judge a candidate library");
   check->add_option("library", o.library, "the candidate's shared library");
+  common(check);
   check->add_option("--slot", o.slots, "only these slots");
   check->add_option("--variant", o.variants, "only these variants");
   check->add_option("--device", devices, "host, cuda; default: what the library declares")
@@ -62,6 +63,8 @@ ParseOutcome parse_options(int argc, char** argv) {
       ->check(CLI::Range(1, static_cast<int>(kMostRanks)));
   check->add_option("--tier", tier, "quick, full or gate: how much is tried")
       ->check(named(tier_from, "tier (quick, full, gate)"));
+  check->add_flag("--gate", o.gate, "tier gate, with workers isolated as far as this machine allows, and verdict.json")
+      ->excludes("--tier", "--in-process");
   check->add_option("--seed", seed, "a number, or random");
   check->add_option("--jobs", o.jobs, "judges at once; default: one a core");
   check->add_option("--report", o.report, "folder for results.jsonl, junit.xml and trials")->capture_default_str();
@@ -74,7 +77,6 @@ ParseOutcome parse_options(int argc, char** argv) {
   check->add_option("--shards", o.shards)->group("");
   check->add_option("--results-fd", o.results_fd)->group("");
   check->add_option("--device-lock", o.device_lock)->group("");
-  common(check);
   CLI::App* replay = app.add_subcommand("replay", "run one trial again, in a fresh worker");
   replay->add_option("trial", o.trial, "a trial file that a check wrote")->required();
   replay->add_option("--library", o.library, "the candidate's shared library");
@@ -132,7 +134,7 @@ ParseOutcome parse_options(int argc, char** argv) {
   if (!o.library.empty() && o.library.find('/') == std::string::npos) o.library = "./" + o.library;
   for (const std::string& d : devices) o.devices.push_back(device_from(d));
   for (const std::string& d : dtypes) o.dtypes.push_back(dtype_from(d));
-  o.tier = tier_from(tier);
+  o.tier = o.gate ? Tier::gate : tier_from(tier);
   o.command = check->parsed()      ? Options::Command::check
               : replay->parsed()   ? Options::Command::replay
               : report->parsed()   ? Options::Command::report

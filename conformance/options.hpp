@@ -28,6 +28,7 @@ struct Options {
   std::string corpus;                    // empty: none
   std::string waivers;                   // file; empty: none
   std::string called = "assay";          // how the user calls this program, for commands that are printed
+  bool gate = false;                     // tier gate, workers isolated as far as the machine allows, verdict.json
   bool in_process = false, load_only = false;
   int ordinal = 0;                       // CUDA device
 
