@@ -56,14 +56,16 @@ std::string now_utc() {
 // one worker ends others.
 std::string describe_gpu(const Options& options, const std::vector<Unit>& units) {
   std::string text = make_cuda_memory(options.ordinal)->architecture();
-  if (std::getenv("CUDA_MPS_PIPE_DIRECTORY")) text += " under MPS";
+  if (under_mps()) text += " under MPS";
   std::set<int> sharing;
   for (const Unit& u : units)
     if (u.variant->device == DeviceType::cuda && ranks_share(u.ranks, count_cuda_devices(), options.ordinal))
       sharing.insert(u.ranks);
   for (const int ranks : sharing)
     text += (ranks == *sharing.begin() ? ", shared by sets of " : " and of ") + std::to_string(ranks);
-  return sharing.empty() ? text : text + " ranks (values only, no evidence of link ordering or speed)";
+  if (sharing.empty()) return text;
+  text += under_mps() ? " ranks" : " ranks by turns, with a part of the tier's cases";
+  return text + " (values only, no evidence of link ordering or speed)";
 }
 
 std::string command_of(const Options& o) {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "assay/property.hpp"
+#include "conformance/effort.hpp"
 #include "conformance/tried_cases.hpp"
 #include "harness/case/digest.hpp"
 #include "harness/case/json.hpp"
@@ -48,18 +49,6 @@ std::string one_line(const Trial& t) {
     for (std::size_t i = 0; i < p.cases.size(); ++i) text += (i ? " | " : "") + describe(p.cases[i]);
   }
   return text;
-}
-
-// Every drive sees the first cases, as many as the quick tier tries; of ranks, whose trials cost several times as much
-// and come once a group size, a sixth of them. After them a case goes through the plain call and takes its turn in one
-// of six groups of the other drives: more cases, not more of everything.
-bool due(Drive drive, std::int64_t ordinal, std::int64_t world) {
-  constexpr std::int64_t kAllDrives = 96, kAllDrivesOfRanks = 16, kGroups = 6, kLosses = 16;
-  // A lost rank costs a set of workers, or a deadline; bursts and groups are many calls each.
-  if (drive == Drive::one_rank) return ordinal % kLosses == 1;
-  if (drive == (ordinal % 2 ? Drive::groups : Drive::burst)) return false;
-  return ordinal <= (world > 1 ? kAllDrivesOfRanks : kAllDrives) || drive == Drive::eager ||
-         static_cast<std::int64_t>(drive) % kGroups == ordinal % kGroups;
 }
 
 std::string key_of(const Subject& s) {
@@ -102,6 +91,8 @@ struct Examiner::UnitState {
   std::unordered_map<std::string, std::map<std::string, Kept>> seen;  // case -> rule -> worst judgement
   std::map<std::string, Finding> failing;                   // by rule
   std::vector<Trial> shrunk;                                // of this unit's slot
+  Effort effort;
+  std::int64_t drawn = 0;                                   // of the tier
   std::int64_t distinct = 0, outside = 0, outside_by_words = 0;
   std::int64_t observed = 0;                                // cases that ran, here or in another part
   Tried tried;                                              // what these met
@@ -123,6 +114,8 @@ Examiner::UnitState& Examiner::state_of(const Unit& unit) {
   if (!state) {
     state = std::make_unique<UnitState>();
     state->tried = untried(*unit.variant->slot);
+    const bool sliced = config_.time_sliced && config_.time_sliced(unit.ranks);
+    state->effort = effort_of(config_.tier, unit.variant->device, unit.ranks, sliced);
     for (const RuleSpec* rule : config_.rules)
       if (applies(*rule, *unit.variant->slot, unit.variant->device) && declared_for(*rule, unit.variant->info.flags))
         state->rules.push_back(rule);
@@ -225,7 +218,7 @@ void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
       continue;
     if (captures(drive) && !unit.variant->info.graph_safe()) continue;
     if (c.padded && drive != Drive::eager) continue;
-    if (!due(drive, state.observed, c.world)) continue;
+    if (!due(state.effort, drive, state.observed)) continue;
     if (drive == Drive::routed && (++state.routed > kRoutedCases || !unit.variant->info.routing)) continue;
     Trial trial;
     trial.variant = unit.variant->info.id;
@@ -284,6 +277,10 @@ bool Examiner::consider(const Unit& unit, UnitState& state, const Case& c, const
   const std::string key = describe(c);
   auto known = state.seen.find(key);
   if (known == state.seen.end()) {
+    if (!tried_of(state.effort, ++state.drawn)) {
+      state.seen[key];
+      return true;
+    }
     ++state.distinct;
     const Match m = applicable(*unit.variant, descriptor_of(*unit.variant->slot, c, config_.architecture, false));
     if (!m.accepted()) {

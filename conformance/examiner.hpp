@@ -42,6 +42,7 @@ struct ExaminerConfig {
   std::string replay_suffix;               // " --library ./lib.so"
   std::string architecture = "cpu";
   const Waivers* waivers = nullptr;        // none; outlives the examiner
+  std::function<bool(int ranks)> time_sliced;  // whether so many ranks share a GPU by turns; empty: never
 };
 
 class Examiner {

@@ -8,8 +8,10 @@
 
 #include "conformance/installation.hpp"
 #include "conformance/targets/registered.hpp"
+#include "harness/device/cuda/cuda_device.hpp"
 #include "harness/device/memory.hpp"
 #include "harness/device/owned_fd.hpp"
+#include "harness/rank/placing.hpp"
 
 namespace assay {
 namespace {
@@ -77,6 +79,10 @@ struct Context {
     if (!options.library.empty()) examine.replay_suffix += " --library " + shell_word(options.library);
     if (!options.worker.empty()) examine.replay_suffix += " --worker " + shell_word(options.worker);
     examine.architecture = device == DeviceType::cuda ? j.domain->architecture() : "cpu";
+    if (device == DeviceType::cuda && !under_mps())
+      examine.time_sliced = [ordinal = options.ordinal](int ranks) {
+        return ranks_share(ranks, count_cuda_devices(), ordinal);
+      };
     j.examiner = std::make_unique<Examiner>(examine, *j.bench, writer);
     return j;
   }

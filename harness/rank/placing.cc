@@ -1,8 +1,12 @@
 #include "harness/rank/placing.hpp"
 
+#include <cstdlib>
+
 namespace assay {
 
 bool ranks_share(int world, int devices, int first) noexcept { return world > 1 && devices - first < world; }
+
+bool under_mps() noexcept { return std::getenv("CUDA_MPS_PIPE_DIRECTORY") != nullptr; }
 
 std::vector<RankPlace> place_ranks(int world, int devices, int first, const std::string& set) {
   const bool shared = ranks_share(world, devices, first);

@@ -18,6 +18,8 @@ struct RankPlace {
 
 // Whether so many ranks share the first device.
 [[nodiscard]] bool ranks_share(int world, int devices, int first) noexcept;
+// Whether processes that share a GPU run on it side by side, and not by turns.
+[[nodiscard]] bool under_mps() noexcept;
 // `devices`: how many are visible; `first`: the ordinal that the user named; `set`: no other set's name on this
 // machine.
 [[nodiscard]] std::vector<RankPlace> place_ranks(int world, int devices, int first, const std::string& set);

@@ -1,0 +1,27 @@
+// effort.hpp: how much of a tier's work a unit gets.
+//
+// Promises: every unit has cases that go through every drive, whatever it costs; all numbers follow from the arguments,
+// so that a run repeats. Who uses it: examiner.cc.
+#pragma once
+
+#include <cstdint>
+
+#include "assay/slot.hpp"
+
+namespace assay {
+
+struct Effort {
+  std::int64_t one_in = 1;      // of the tier's cases, this share is tried
+  std::int64_t all_drives = 0;  // of the tried ones, so many go through every drive, the first ones
+  std::int64_t loss_every = 1;  // of the tried ones, each so many-th loses a rank
+};
+
+// `time_sliced`: ranks of the unit share a GPU and take it in turns.
+[[nodiscard]] Effort effort_of(Tier, DeviceType, int ranks, bool time_sliced) noexcept;
+
+// Whether the tier's `ordinal`-th case, from 1, is tried at all.
+[[nodiscard]] bool tried_of(const Effort&, std::int64_t ordinal) noexcept;
+// Whether the unit's `ordinal`-th tried case, from 1, goes through this drive.
+[[nodiscard]] bool due(const Effort&, Drive, std::int64_t ordinal) noexcept;
+
+}  // namespace assay

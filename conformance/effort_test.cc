@@ -1,0 +1,45 @@
+#include "conformance/effort.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace assay {
+namespace {
+
+// No drive is left out by the way the turns fall, however few cases a unit tries.
+TEST(Effort, EveryDriveComesWhateverTheUnitCosts) {
+  for (const Tier tier : {Tier::quick, Tier::full, Tier::gate})
+    for (const DeviceType device : {DeviceType::host, DeviceType::cuda})
+      for (const int ranks : {1, 2, 4})
+        for (const bool sliced : {false, true}) {
+          const Effort effort = effort_of(tier, device, ranks, sliced);
+          std::map<Drive, int> times;
+          std::int64_t tried = 0;
+          for (std::int64_t drawn = 1; drawn <= (tier == Tier::quick ? 96 : 512); ++drawn) {
+            if (!tried_of(effort, drawn)) continue;
+            ++tried;
+            for (std::size_t d = 0; d < kDrives; ++d)
+              times[static_cast<Drive>(d)] += due(effort, static_cast<Drive>(d), tried);
+          }
+          for (std::size_t d = 0; d < kDrives; ++d) {
+            const Drive drive = static_cast<Drive>(d);
+            EXPECT_GE(times[drive], drive == Drive::one_rank ? 1 : 3) << name_of(drive) << " at " << ranks << " ranks";
+          }
+          EXPECT_EQ(times[Drive::eager], tried) << "every tried case is called plainly";
+          EXPECT_GE(tried, 24);
+        }
+}
+
+TEST(Effort, AGateTriesMoreThanTheQuickTier) {
+  for (const int ranks : {1, 4})
+    for (const bool sliced : {false, true}) {
+      const Effort quick = effort_of(Tier::quick, DeviceType::cuda, ranks, sliced);
+      const Effort gate = effort_of(Tier::gate, DeviceType::cuda, ranks, sliced);
+      EXPECT_GE(gate.all_drives, quick.all_drives);
+      EXPECT_GE(512 / gate.one_in, 96 / quick.one_in);
+    }
+}
+
+}  // namespace
+}  // namespace assay
