@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::uint32_t kStreams = 64;
 constexpr std::size_t kAlignment = 256;
-constexpr std::size_t kSmallestBlockBytes = std::size_t{2} << 20;
+// What cuMemAlloc takes memory in: blocks of whole ones are known to the byte in usage().
+constexpr std::size_t kBlockGranule = std::size_t{2} << 20;
 constexpr std::size_t kLoadBytes = std::size_t{32} << 20;  // one operand; together they exceed an H200's L2 (60 MB)
 constexpr int kLoadRounds = 4;                             // about 0.1 ms on an H200
 constexpr std::uint8_t kScratchPoison = 0xFF;
@@ -278,7 +279,7 @@ class CudaDevice final : public Device {
     if (bytes > SIZE_MAX / 4) return {StepCode::out_of_memory, "scratch: " + std::to_string(bytes) + " bytes"};
     const std::size_t wanted = std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
     if (blocks_.empty() || blocks_.back().bytes - blocks_.back().used < wanted) {
-      if (Outcome o = add_block(std::max(wanted, kSmallestBlockBytes)); !o.ok()) return o;
+      if (Outcome o = add_block((wanted + kBlockGranule - 1) / kBlockGranule * kBlockGranule); !o.ok()) return o;
     }
     Block& block = blocks_.back();
     *memory = reinterpret_cast<void*>(block.base + block.used);
