@@ -13,6 +13,7 @@ namespace assay {
 struct Effort {
   std::int64_t one_in = 1;      // of the tier's cases, this share is tried
   std::int64_t all_drives = 0;  // of the tried ones, so many go through every drive, the first ones
+  std::int64_t turn_every = 1;  // after them, so many cases come to a drive's turn
   std::int64_t loss_every = 1;  // of the tried ones, each so many-th loses a rank
 };
 

@@ -24,10 +24,10 @@ TEST(Effort, EveryDriveComesWhateverTheUnitCosts) {
           }
           for (std::size_t d = 0; d < kDrives; ++d) {
             const Drive drive = static_cast<Drive>(d);
-            EXPECT_GE(times[drive], drive == Drive::one_rank ? 1 : 3) << name_of(drive) << " at " << ranks << " ranks";
+            EXPECT_GE(times[drive], sliced || drive == Drive::one_rank ? 1 : 3) << name_of(drive) << " at " << ranks << " ranks";
           }
           EXPECT_EQ(times[Drive::eager], tried) << "every tried case is called plainly";
-          EXPECT_GE(tried, 24);
+          EXPECT_GE(tried, 12);
         }
 }
 

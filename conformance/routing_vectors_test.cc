@@ -103,7 +103,7 @@ TEST(RoutingVectors, VariantsAreRegisteredOrRefusedWithAWitness) {
 }
 
 TEST(RoutingVectors, AnArchitectureThatNoDomainNamesIsStocks) {
-  const json& vector = vectors("architectures");
+  const json vector = vectors("architectures");
   VariantSet set(vector["slot"]);
   for (const json& v : vector["variants"]) add(set, v);
   // The wrong router of FAULT-033: a newer part counts as the newest that is known.
@@ -139,7 +139,7 @@ Objection structural(const json& vector) {
   if (vector.contains("group"))
     if (auto why = check_group(group_of(vector["group"]))) return why;
   if (vector.contains("bucket")) {
-    const json& b = vector["bucket"];
+    const json b = vector["bucket"];
     if (auto why = check_bucket({b["buckets"], b["most_padded"]}, b["requests"])) return why;
   }
   std::vector<PassedTensor> tensors;

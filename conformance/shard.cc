@@ -67,6 +67,8 @@ struct Context {
       j.lock = OwnedFd(open(("/proc/self/fd/" + std::to_string(options.device_lock)).c_str(), O_RDWR | O_CLOEXEC));
       if (j.lock.get() >= 0) config.device_lock = j.lock.get();
     }
+    if (device == DeviceType::cuda && !under_mps())
+      config.time_sliced = [first = options.ordinal](int ranks) { return ranks_share(ranks, count_cuda_devices(), first); };
     j.bench = std::make_unique<Bench>(config, *j.domain, references);
     ExaminerConfig examine;
     examine.tier = options.tier;
@@ -79,10 +81,7 @@ struct Context {
     if (!options.library.empty()) examine.replay_suffix += " --library " + shell_word(options.library);
     if (!options.worker.empty()) examine.replay_suffix += " --worker " + shell_word(options.worker);
     examine.architecture = device == DeviceType::cuda ? j.domain->architecture() : "cpu";
-    if (device == DeviceType::cuda && !under_mps())
-      examine.time_sliced = [ordinal = options.ordinal](int ranks) {
-        return ranks_share(ranks, count_cuda_devices(), ordinal);
-      };
+    examine.time_sliced = config.time_sliced;
     j.examiner = std::make_unique<Examiner>(examine, *j.bench, writer);
     return j;
   }

@@ -37,6 +37,7 @@ struct BenchConfig {
   WorkerConfig worker;
   std::uint64_t far_pitch_elements = (1ULL << 31) + (1ULL << 20);
   bool hosted = false;                  // workers own the memory, as those of CUDA collectives always do
+  std::function<bool(int ranks)> time_sliced = {};  // whether so many ranks share a GPU by turns; empty: never
   std::optional<int> device_lock;       // a file that judges of one GPU take turns on, for the length of a run
   std::string library_sha256 = {};      // of the candidate's file; empty: as it is when the first launch begins
   // What receipts bind a slot's calls to; left out or empty: a digest of the slot's arguments (bench_receipts.cc).
@@ -134,6 +135,8 @@ class Bench {
   // The worker: deadline, history, fresh ones.
   void set_shrinking(bool);
   [[nodiscard]] bool shrinking() const noexcept;
+  // Whether the trial's ranks wait for each other's time slices in every call: drives of many calls make fewer.
+  [[nodiscard]] bool time_sliced() const;
   void retire_worker();                                  // the next run starts a fresh one
   DeviceTurns::Hold alone();                             // on the GPU, among judges
   [[nodiscard]] std::vector<TrialPart>& history();       // parts run in this worker since it started

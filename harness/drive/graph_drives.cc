@@ -196,6 +196,7 @@ void drive_many_replays(Bench& bench, Observation& seen) {
   capture(bench, {&b}, 0, "capture");
   bench.push(b);
   bench.label("many replays");
+  const int share = bench.time_sliced() ? 3 : 1;
   const auto round = [&](int replays, int calls) {
     for (int i = 0; i < replays; ++i) bench.script().simple(Op::launch, kReplay, 0);
     bench.script().simple(Op::sync, kReplay);  // collectives of one group follow each other
@@ -210,11 +211,11 @@ void drive_many_replays(Bench& bench, Observation& seen) {
     const DeviceTurns::Hold alone = attempt > 0 ? bench.alone() : DeviceTurns::Hold();
     for_each_rank(seen, [](Observation& of_rank) { of_rank.usage.clear(); });
     round(4, 1);
-    for (int i = 0; i < kIntervals; ++i) round(kReplaysAnInterval, kCallsAnInterval);
+    for (int i = 0; i < kIntervals; ++i) round(kReplaysAnInterval / share, kCallsAnInterval / share);
     bool growing = false;
     const bool well = bench.flush();
     for_each_rank(seen, [&](Observation& of_rank) {
-      of_rank.replays = kIntervals * kReplaysAnInterval;
+      of_rank.replays = kIntervals * (kReplaysAnInterval / share);
       growing = growing || grows(of_rank.usage);
     });
     if (!well || !growing) break;
