@@ -10,7 +10,7 @@ Effort effort_of(Tier tier, DeviceType device, int ranks, bool time_sliced) noex
   if (time_sliced) return {.one_in = quick ? 8 : 40, .all_drives = 1, .turn_every = 12, .loss_every = 16};
   if (ranks == 1) return {.all_drives = quick ? 32 : 96, .turn_every = 6};
   const std::int64_t loss_every = device == DeviceType::cuda ? 96 : quick ? 32 : 16;
-  return {.all_drives = quick ? 12 : 16, .turn_every = quick ? 6 : 12, .loss_every = loss_every};
+  return {.all_drives = quick ? 12 : 16, .turn_every = 12, .loss_every = loss_every};
 }
 
 bool tried_of(const Effort& effort, std::int64_t ordinal) noexcept { return ordinal % effort.one_in == 1 % effort.one_in; }
