@@ -79,7 +79,10 @@ std::string command_of(const Options& o) {
   for (const auto& d : o.dtypes) text += " --dtype " + std::string(name_of(d));
   for (const int n : o.ranks) text += " --ranks " + std::to_string(n);
   if (!o.waivers.empty()) text += " --waivers " + shell_word(o.waivers);
-  return text + " --tier " + std::string(name_of(o.tier)) + " --seed " + std::to_string(o.seed);
+  if (o.require_isolation > IsolationLevel::trusting)
+    text += " --require-isolation " + std::string(name_of(o.require_isolation));
+  text += o.gate ? " --gate" : " --tier " + std::string(name_of(o.tier));
+  return text + " --seed " + std::to_string(o.seed);
 }
 
 // Before a receipt's line on its way from a child; everything else is a line of results.
@@ -119,7 +122,12 @@ Child start_child(const Options& o, int shard, int shards, int device_lock) {
   for (const auto& d : o.devices) add("--device", std::string(name_of(d)));
   for (const auto& d : o.dtypes) add("--dtype", std::string(name_of(d)));
   for (const int n : o.ranks) add("--ranks", std::to_string(n));
-  add("--tier", std::string(name_of(o.tier)));
+  if (o.gate) {
+    words.emplace_back("--gate");
+    add("--require-isolation", std::string(name_of(o.isolation->level())));  // what the run line says of all of them
+  } else {
+    add("--tier", std::string(name_of(o.tier)));
+  }
   add("--seed", std::to_string(o.seed));
   add("--report", o.report);
   add("--called", o.called);
@@ -189,8 +197,10 @@ ExitCode run_children(std::vector<Child>& children, Line&& line) {
       }
       children[i].pid = -1;
       if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
+      // A judge that got less isolation than its parent has said so.
+      const bool refused = WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(ExitCode::no_decision);
       const bool killed = WIFSIGNALED(status) && (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM);
-      if (outcome != ExitCode::internal) outcome = killed ? ExitCode::no_decision : ExitCode::internal;
+      if (outcome != ExitCode::internal) outcome = killed || refused ? ExitCode::no_decision : ExitCode::internal;
     }
   }
   return outcome;
@@ -263,6 +273,7 @@ void note_admission(const std::vector<Unit>& units) {
 int check_command(const Options& given) {
   Options options = given;
   const auto start = Clock::now();
+  if (const auto refused = isolate(options)) return *refused;
   int exit_code = 0;
   const auto candidate = load_or_refuse(options, exit_code);
   if (!candidate) return exit_code;
@@ -346,13 +357,14 @@ int check_command(const Options& given) {
   run.nccl_version = candidate->nccl.version;
   run.nccl_sha256 = sha256_of_file(candidate->nccl.path);
   run.tier = name_of(options.tier);
-  run.isolation = options.in_process ? "in-process" : "trusting";
+  run.isolation = options.in_process ? "in-process" : options.gate ? options.isolation->text() : "trusting";
   run.seed = options.seed;
   run.started = now_utc();
   run.command = command_of(options);
   line(to_json(run).dump());
   std::printf("assay %s  %s  tier %s  seed %llu\n", ASSAY_VERSION, run.library.c_str(), run.tier.c_str(),
               static_cast<unsigned long long>(options.seed));
+  if (options.gate) std::printf("isolation: %s\n", run.isolation.c_str());
   for (const std::string& note : candidate->notes) std::printf("note: %s\n", note.c_str());
   note_admission(units);
   std::fflush(stdout);

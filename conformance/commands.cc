@@ -9,6 +9,7 @@
 #include "harness/case/generate.hpp"
 #include "harness/case/json.hpp"
 #include "harness/drive/drives.hpp"
+#include "harness/tensor/philox.hpp"
 
 namespace assay {
 namespace {
@@ -45,8 +46,20 @@ WorkerConfig worker_config(const Options& options, DeviceType device) {
   config.device = device;
   config.ordinal = options.ordinal;
   config.in_process = options.in_process;
+  config.isolation = options.isolation;
   config.data_limit = usual_data_limit();
   return config;
+}
+
+std::optional<int> isolate(Options& options) {
+  if (!options.gate) return std::nullopt;
+  // Judges of one run draw what onlookers see of their workers each for itself.
+  options.isolation = Isolation::establish(
+      worker_path(), derive_key(options.seed, "isolation", static_cast<std::uint64_t>(options.shard + 1)));
+  if (options.isolation->level() >= options.require_isolation) return std::nullopt;
+  std::fprintf(stderr, "assay: --require-isolation %s: this machine gives %s\n",
+               std::string(name_of(options.require_isolation)).c_str(), options.isolation->text().c_str());
+  return static_cast<int>(ExitCode::no_decision);
 }
 
 std::string today_utc() {
@@ -122,13 +135,16 @@ std::vector<Unit> units_of(const Options& options, const Candidate& candidate, s
   return units;
 }
 
-int replay_command(const Options& options) {
+int replay_command(const Options& given) {
+  Options options = given;
   Trial trial;
   try {
     trial = read_trial(options.trial);
   } catch (const std::invalid_argument& error) {
     return refuse(error.what());
   }
+  static_cast<void>(isolate(options));
+  if (options.gate) std::printf("isolation: %s\n", options.isolation->text().c_str());
   int exit_code = 0;
   auto candidate = load_or_refuse(options, exit_code);
   if (!candidate) return exit_code;

@@ -19,6 +19,10 @@ int contract_command(const Options&);
 // How workers of the candidate that the options name are started.
 [[nodiscard]] WorkerConfig worker_config(const Options&, DeviceType);
 
+// Under --gate: isolates the workers to come as far as this machine allows. An exit code where that is less than what is
+// required: a sentence has been printed.
+[[nodiscard]] std::optional<int> isolate(Options&);
+
 // The day, as waivers write it: "2026-11-29".
 [[nodiscard]] std::string today_utc();
 

@@ -42,7 +42,7 @@ ParseOutcome parse_options(int argc, char** argv) {
       "Exit codes: 0 PASS, 1 FAIL, 2 bad input, 3 NO_DECISION, 4 internal error, 5 results of no whole run (report).");
 
   std::vector<std::string> devices, dtypes;
-  std::string tier = "quick", seed = "0";
+  std::string tier = "quick", seed = "0", least;
   const auto common = [&](CLI::App* sub) {
     sub->add_option("--worker", o.worker, "worker program; one that assay_add_candidate built holds its candidate");
     sub->add_option("--device-ordinal", o.ordinal, "which CUDA device")->check(CLI::Range(0, 1023));
@@ -65,6 +65,9 @@ ParseOutcome parse_options(int argc, char** argv) {
       ->check(named(tier_from, "tier (quick, full, gate)"));
   check->add_flag("--gate", o.gate, "tier gate, with workers isolated as far as this machine allows, and verdict.json")
       ->excludes("--tier", "--in-process");
+  check->add_option("--require-isolation", least, "user or namespaces: refuse to judge where this machine gives less")
+      ->check(named(isolation_level_from, "isolation level (trusting, user, namespaces)"))
+      ->needs("--gate");
   check->add_option("--seed", seed, "a number, or random");
   check->add_option("--jobs", o.jobs, "judges at once; default: one a core");
   check->add_option("--report", o.report, "folder for results.jsonl, junit.xml and trials")->capture_default_str();
@@ -81,6 +84,7 @@ ParseOutcome parse_options(int argc, char** argv) {
   replay->add_option("trial", o.trial, "a trial file that a check wrote")->required();
   replay->add_option("--library", o.library, "the candidate's shared library");
   common(replay);
+  replay->add_flag("--gate", o.gate, "with the worker isolated, as under check --gate")->excludes("--in-process");
   CLI::App* report = app.add_subcommand("report", "a run's results as one HTML page, or two runs compared");
   report->add_option("folder", o.folders, "a report folder that a check wrote; two: the earlier run first")
       ->required()
@@ -134,6 +138,7 @@ ParseOutcome parse_options(int argc, char** argv) {
   if (!o.library.empty() && o.library.find('/') == std::string::npos) o.library = "./" + o.library;
   for (const std::string& d : devices) o.devices.push_back(device_from(d));
   for (const std::string& d : dtypes) o.dtypes.push_back(dtype_from(d));
+  if (!least.empty()) o.require_isolation = isolation_level_from(least);
   o.tier = o.gate ? Tier::gate : tier_from(tier);
   o.command = check->parsed()      ? Options::Command::check
               : replay->parsed()   ? Options::Command::replay

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "assay/slot.hpp"
+#include "harness/worker/isolation.hpp"
 
 namespace assay {
 
@@ -29,6 +31,8 @@ struct Options {
   std::string waivers;                   // file; empty: none
   std::string called = "assay";          // how the user calls this program, for commands that are printed
   bool gate = false;                     // tier gate, workers isolated as far as the machine allows, verdict.json
+  IsolationLevel require_isolation = IsolationLevel::trusting;  // gate: less is refused
+  std::shared_ptr<const Isolation> isolation;  // gate: what this process's workers are started under
   bool in_process = false, load_only = false;
   int ordinal = 0;                       // CUDA device
 

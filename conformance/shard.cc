@@ -80,6 +80,7 @@ struct Context {
     examine.program = options.called;
     if (!options.library.empty()) examine.replay_suffix += " --library " + shell_word(options.library);
     if (!options.worker.empty()) examine.replay_suffix += " --worker " + shell_word(options.worker);
+    if (options.gate) examine.replay_suffix += " --gate";
     examine.architecture = device == DeviceType::cuda ? j.domain->architecture() : "cpu";
     examine.time_sliced = config.time_sliced;
     j.examiner = std::make_unique<Examiner>(examine, *j.bench, writer);

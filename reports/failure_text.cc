@@ -114,7 +114,8 @@ std::string versions_of(const RunRecord& run, const Subject& subject) {
   out += wrapped("  library: ", printable(run.library_name + " " + run.library_version + ", " + run.library +
                                           ", sha256 " + run.library_sha256.substr(0, 16)));
   return out + wrapped("  assay: ", printable(run.assay_version + ", tier " + run.tier + ", seed " +
-                                              std::to_string(run.seed) + ", " + run.isolation));
+                                              std::to_string(run.seed) + ", " +
+                                              run.isolation.substr(0, run.isolation.find(':'))));
 }
 
 std::string output_of(const Group& group, bool colour) {

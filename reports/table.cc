@@ -240,7 +240,8 @@ std::string counts_of(const RunResults& results) {
 std::string head_of(const RunRecord& run) {
   std::string out = wrapped("assay " + printable(run.assay_version) + ": ",
                             printable(run.library_name + " " + run.library_version + " (" + run.library + "), tier " +
-                                      run.tier + ", seed " + std::to_string(run.seed) + ", " + run.isolation));
+                                      run.tier + ", seed " + std::to_string(run.seed) + ", " +
+                                      run.isolation.substr(0, run.isolation.find(':'))));
   for (const std::string& device : run.devices) out += wrapped("  ", printable(device));
   return out;
 }

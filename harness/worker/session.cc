@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -16,12 +15,17 @@
 #include <chrono>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "harness/case/json.hpp"
 #include "harness/device/owned_fd.hpp"
+#include "harness/worker/confinement.hpp"
+#include "harness/worker/environment.hpp"
+#include "harness/worker/isolation.hpp"
 #include "harness/worker/protocol.hpp"
+#include "harness/worker/spawn.hpp"
 #include "harness/worker/worker.hpp"
 
 namespace assay {
@@ -31,6 +35,7 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kHelloMs = 5000, kLoadMs = 10000, kMapMs = 10000, kOpenMs = 30000, kInitMs = 30000;
+constexpr int kSupervisorMs = 10000;  // a GPU's driver takes its time with a killed process
 constexpr std::size_t kOutputBytes = 64 * 1024;
 constexpr std::size_t kReplyBytes = 64u << 20;
 
@@ -54,27 +59,6 @@ class Shared {
   OwnedFd fd_;
   T* value_ = nullptr;
 };
-
-// Ranks and sizes in the ambient environment are lies, so that a candidate that believes them is found out.
-std::vector<std::string> worker_environment(const std::vector<std::string>& given) {
-  std::vector<std::string> env = given;
-  const auto is_given = [&](const std::string& name) {
-    return std::any_of(given.begin(), given.end(), [&](const std::string& e) { return e.rfind(name + "=", 0) == 0; });
-  };
-  for (const char* name : {"PATH", "LD_LIBRARY_PATH", "HOME", "TMPDIR", "CUDA_VISIBLE_DEVICES", "CUDA_MPS_PIPE_DIRECTORY",
-                           "NCCL_HOSTID", "NCCL_SOCKET_IFNAME", "NCCL_IB_DISABLE", "NCCL_NVLS_ENABLE", "NCCL_DEBUG", "ASAN_OPTIONS",
-                           "UBSAN_OPTIONS", "CUDA_CACHE_PATH"})
-    if (const char* value = is_given(name) ? nullptr : std::getenv(name)) env.push_back(std::string(name) + "=" + value);
-  for (const char* lie : {"RANK=5", "LOCAL_RANK=3", "WORLD_SIZE=7", "LOCAL_WORLD_SIZE=5", "OMPI_COMM_WORLD_RANK=6",
-                          "OMPI_COMM_WORLD_SIZE=9", "SLURM_PROCID=4", "SLURM_NTASKS=11", "PMI_RANK=2", "PMI_SIZE=13",
-                          "MASTER_ADDR=192.0.2.1", "MASTER_PORT=1", "TP_SIZE=3"})
-    env.emplace_back(lie);
-  return env;
-}
-
-}  // namespace
-
-namespace {
 
 // A reply, read strictly: a worker holds candidate code, and what comes out of it may be anything.
 struct Answer {
@@ -108,8 +92,10 @@ struct WorkerSession::State {
   NcclFacts nccl;
   std::string ring;
 
+  [[nodiscard]] bool confined() const noexcept { return config.isolation && config.isolation->confines(); }
   void start();
   void drain_output();
+  int kill_all();
   void end();
   Fault bury(bool deadline);
   void ask(Frame, std::string payload, std::vector<int> fds);
@@ -141,40 +127,30 @@ void WorkerSession::State::start() {
     output = OwnedFd(pipes[0]);
     OwnedFd their_output(pipes[1]);
     fcntl(output.get(), F_SETFL, O_NONBLOCK);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, their_output.get(), 1);
-    posix_spawn_file_actions_adddup2(&actions, their_output.get(), 2);
-    // Fixed numbers, above what the dup2s could overwrite; a dup2 onto itself clears close-on-exec.
-    constexpr int kControl = 200, kBox = 201, kProgram = 202;
-    posix_spawn_file_actions_adddup2(&actions, theirs.get(), kControl);
-    posix_spawn_file_actions_adddup2(&actions, box.fd(), kBox);
-    posix_spawn_file_actions_adddup2(&actions, program.fd(), kProgram);
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    sigset_t none, defaults;
-    sigemptyset(&none);
-    sigfillset(&defaults);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    std::vector<std::string> words = {config.worker, "--control", std::to_string(kControl), "--black-box",
-                                      std::to_string(kBox), "--program", std::to_string(kProgram), "--data-limit",
-                                      std::to_string(config.device == DeviceType::host ? config.data_limit : 0)};
-    std::vector<std::string> env = worker_environment(config.environment);
-    std::vector<char*> argv, envp;
-    for (std::string& w : words) argv.push_back(w.data());
-    for (std::string& e : env) envp.push_back(e.data());
-    argv.push_back(nullptr);
-    envp.push_back(nullptr);
-    const int error = posix_spawn(&pid, config.worker.c_str(), &actions, &attributes, argv.data(), envp.data());
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    if (error != 0) {
-      pid = -1;
-      throw WorkerUnavailable("cannot start " + config.worker + ": " + std::strerror(error));
+    SpawnPlan plan;
+    plan.output = their_output.get();
+    plan.environment = worker_environment(config.environment, confined() ? Confined::yes : Confined::no);
+    // Fixed numbers, above what the dup2s could overwrite.
+    plan.descriptors = {{theirs.get(), kGivenControl}, {box.fd(), kGivenBox}, {program.fd(), kGivenProgram}};
+    try {
+      OwnedFd told;
+      if (confined()) {
+        told = OwnedFd(pipe_with(to_text(config.isolation->confinement(config))));
+        plan.program = config.isolation->supervisor();
+        plan.words = {plan.program, kSuperviseWord};
+        plan.signals = SpawnPlan::Signals::held;
+        plan.descriptors.emplace_back(told.get(), kGivenConfinement);
+        if (const int network = config.isolation->network(); network >= 0) plan.descriptors.emplace_back(network, kGivenNetwork);
+        if (const int user = config.isolation->user_namespace(); user >= 0) plan.descriptors.emplace_back(user, kGivenUser);
+      } else {
+        plan.program = config.worker;
+        plan.words = {config.worker, "--control", std::to_string(kGivenControl), "--black-box",
+                      std::to_string(kGivenBox), "--program", std::to_string(kGivenProgram), "--data-limit",
+                      std::to_string(config.device == DeviceType::host ? config.data_limit : 0)};
+      }
+      pid = spawn(std::move(plan));
+    } catch (const std::system_error& error) {
+      throw WorkerUnavailable(error.what());
     }
     pidfd = OwnedFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   }
@@ -204,6 +180,24 @@ void WorkerSession::State::drain_output() {
   }
 }
 
+// Ends the worker and what belongs to it, and waits until nothing of it is left. How it ended.
+int WorkerSession::State::kill_all() {
+  if (confined()) {
+    // A supervisor ends its own first, and is gone when they are.
+    kill(pid, SIGTERM);
+    pollfd gone{pidfd.get(), POLLIN, 0};
+    while (poll(&gone, 1, kSupervisorMs) < 0 && errno == EINTR) {
+    }
+  }
+  kill(-pid, SIGKILL);
+  kill(pid, SIGKILL);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid = -1;
+  return status;
+}
+
 void WorkerSession::State::end() {
   alive = false;
   if (config.in_process) {
@@ -211,14 +205,7 @@ void WorkerSession::State::end() {
     if (thread.joinable()) thread.join();
     return;
   }
-  if (pid > 0) {
-    kill(-pid, SIGKILL);
-    kill(pid, SIGKILL);
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid = -1;
-  }
+  if (pid > 0) static_cast<void>(kill_all());
   control.reset();
 }
 
@@ -238,13 +225,7 @@ Fault WorkerSession::State::bury(bool deadline) {
         pid = -1;
       }
     }
-    if (pid > 0) {
-      kill(-pid, SIGKILL);
-      kill(pid, SIGKILL);
-      while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-      }
-      pid = -1;
-    }
+    if (pid > 0) status = kill_all();
   }
   ending.signalled = WIFSIGNALED(status);
   ending.signal = ending.signalled ? WTERMSIG(status) : 0;

@@ -19,6 +19,8 @@
 
 namespace assay {
 
+class Isolation;
+
 struct WorkerConfig {
   std::string worker;                  // path of the worker program
   std::string library;                 // path of the candidate; empty: linked into the worker
@@ -27,6 +29,7 @@ struct WorkerConfig {
   std::uint64_t data_limit = 0;        // bytes, host workers only; 0: none
   bool in_process = false;             // for debuggers; never evidence
   std::vector<std::string> environment;  // NAME=value, over what the worker inherits
+  std::shared_ptr<const Isolation> isolation;  // null: under the judge's own user, with all that it sees
 };
 
 // What host workers get, where nothing asks for less: 2 GiB; none in asan builds, whose shadow memory it would refuse.

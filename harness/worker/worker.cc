@@ -27,12 +27,14 @@
 #include "harness/device/cuda/cuda_device.hpp"
 #include "harness/device/host/host_device.hpp"
 #include "harness/worker/black_box.hpp"
+#include "harness/worker/confinement.hpp"
 #include "harness/worker/crash.hpp"
 #include "harness/worker/executor.hpp"
 #include "harness/worker/group.hpp"
 #include "harness/worker/library.hpp"
 #include "harness/worker/nccl.hpp"
 #include "harness/worker/protocol.hpp"
+#include "harness/worker/supervisor.hpp"
 
 namespace assay {
 namespace {
@@ -396,9 +398,35 @@ int serve(const WorkerOptions& options) {
   return status;
 }
 
+namespace {
+
+// A supervisor started this one: its descriptors stand where they always do, and its words are for onlookers.
+bool is_confined(int argc, char** argv) {
+  struct stat control = {}, box = {};
+  return (argc < 2 || std::strcmp(argv[1], "--control") != 0) && fstat(kOwnControl, &control) == 0 &&
+         S_ISSOCK(control.st_mode) && fstat(kOwnBox, &box) == 0 && S_ISREG(box.st_mode);
+}
+
+void settle_in(const char* name) {
+  const char* const slash = std::strrchr(name, '/');
+  prctl(PR_SET_NAME, slash ? slash + 1 : name);
+  // Without a pid namespace of its own, other workers of this user are in reach, and this one is in theirs.
+  if (getppid() != 1) prctl(PR_SET_DUMPABLE, 0);
+}
+
+}  // namespace
+
 int worker_main(int argc, char** argv, void (*note_refusals)(std::atomic<std::uint32_t>*)) {
   WorkerOptions options;
   options.note_refusals = note_refusals;
+  if (argc == 2 && std::strcmp(argv[1], kSuperviseWord) == 0) supervise(argc, argv);
+  if (argc > 0 && is_confined(argc, argv)) {
+    settle_in(argv[0]);
+    options.control = kOwnControl;
+    options.black_box = kOwnBox;
+    options.program = kOwnProgram;
+    return serve(options);
+  }
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i];
     if (name == "--control") options.control = std::atoi(argv[i + 1]);

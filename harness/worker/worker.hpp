@@ -20,7 +20,8 @@ struct WorkerOptions {
 };
 
 int serve(const WorkerOptions&);  // returns the exit status
-// Parses --control N --black-box N --program N --data-limit N.
+// Parses --control N --black-box N --program N --data-limit N; without them it is confined (confinement.hpp), or the
+// supervisor of one that is.
 int worker_main(int argc, char** argv, void (*note_refusals)(std::atomic<std::uint32_t>*));
 
 }  // namespace assay
