@@ -4,12 +4,12 @@ namespace assay {
 
 // Ranks cost several times as much a trial, and come once a group size. A lost rank costs a set of workers, where it
 // hangs a deadline; on a GPU both take seconds. Ranks that share a GPU by time slices wait for each other's slices, 5 to
-// 20 ms in every call: they get few cases.
-Effort effort_of(Tier tier, DeviceType device, int ranks, bool time_sliced) noexcept {
+// 20 ms in every call: they get few cases. Under MPS a client that is killed takes others along: no rank is lost.
+Effort effort_of(Tier tier, DeviceType device, int ranks, Sharing sharing) noexcept {
   const bool quick = tier == Tier::quick;
-  if (time_sliced) return {.one_in = quick ? 8 : 40, .all_drives = 1, .turn_every = 12, .loss_every = 16};
+  if (sharing == Sharing::by_turns) return {.one_in = quick ? 12 : 64, .all_drives = 1, .turn_every = 0, .loss_every = 16};
   if (ranks == 1) return {.all_drives = quick ? 32 : 96, .turn_every = 6};
-  const std::int64_t loss_every = device == DeviceType::cuda ? 96 : quick ? 32 : 16;
+  const std::int64_t loss_every = sharing == Sharing::under_mps ? 0 : device == DeviceType::cuda ? 96 : quick ? 32 : 16;
   return {.all_drives = quick ? 12 : 16, .turn_every = 12, .loss_every = loss_every};
 }
 
@@ -19,9 +19,10 @@ bool tried_of(const Effort& effort, std::int64_t ordinal) noexcept { return ordi
 // everything. Bursts and groups are many calls each.
 bool due(const Effort& effort, Drive drive, std::int64_t ordinal) noexcept {
   if (drive == Drive::eager) return true;
-  if (drive == Drive::one_rank) return ordinal % effort.loss_every == 1 % effort.loss_every;
+  if (drive == Drive::one_rank) return effort.loss_every > 0 && ordinal % effort.loss_every == 1 % effort.loss_every;
   if (effort.all_drives > 1 && drive == (ordinal % 2 ? Drive::groups : Drive::burst)) return false;
-  return ordinal <= effort.all_drives || static_cast<std::int64_t>(drive) % effort.turn_every == ordinal % effort.turn_every;
+  if (ordinal <= effort.all_drives) return true;
+  return effort.turn_every > 0 && static_cast<std::int64_t>(drive) % effort.turn_every == ordinal % effort.turn_every;
 }
 
 }  // namespace assay

@@ -13,12 +13,14 @@ namespace assay {
 struct Effort {
   std::int64_t one_in = 1;      // of the tier's cases, this share is tried
   std::int64_t all_drives = 0;  // of the tried ones, so many go through every drive, the first ones
-  std::int64_t turn_every = 1;  // after them, so many cases come to a drive's turn
-  std::int64_t loss_every = 1;  // of the tried ones, each so many-th loses a rank
+  std::int64_t turn_every = 1;  // after them, so many cases come to a drive's turn; 0: none does
+  std::int64_t loss_every = 1;  // of the tried ones, each so many-th loses a rank; 0: none
 };
 
-// `time_sliced`: ranks of the unit share a GPU and take it in turns.
-[[nodiscard]] Effort effort_of(Tier, DeviceType, int ranks, bool time_sliced) noexcept;
+// How the ranks of a unit have their GPUs.
+enum class Sharing : std::uint8_t { none, by_turns, under_mps };
+
+[[nodiscard]] Effort effort_of(Tier, DeviceType, int ranks, Sharing) noexcept;
 
 // Whether the tier's `ordinal`-th case, from 1, is tried at all.
 [[nodiscard]] bool tried_of(const Effort&, std::int64_t ordinal) noexcept;

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "assay/property.hpp"
-#include "conformance/effort.hpp"
 #include "conformance/tried_cases.hpp"
 #include "harness/case/digest.hpp"
 #include "harness/case/json.hpp"
@@ -114,8 +113,8 @@ Examiner::UnitState& Examiner::state_of(const Unit& unit) {
   if (!state) {
     state = std::make_unique<UnitState>();
     state->tried = untried(*unit.variant->slot);
-    const bool sliced = config_.time_sliced && config_.time_sliced(unit.ranks);
-    state->effort = effort_of(config_.tier, unit.variant->device, unit.ranks, sliced);
+    const Sharing sharing = config_.sharing ? config_.sharing(unit.ranks) : Sharing::none;
+    state->effort = effort_of(config_.tier, unit.variant->device, unit.ranks, sharing);
     for (const RuleSpec* rule : config_.rules)
       if (applies(*rule, *unit.variant->slot, unit.variant->device) && declared_for(*rule, unit.variant->info.flags))
         state->rules.push_back(rule);
@@ -485,6 +484,10 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
     result.reason = context ? Reason::outside_domain : Reason::no_case;
     result.text = context ? "the variant's domain excludes this dtype, architecture or number of ranks"
                           : "no generated case lies inside the variant's domain: widen it, or try --tier full";
+  } else if (result.judged == 0 && state.effort.loss_every == 0 && rule.drives == std::vector<Drive>{Drive::one_rank}) {
+    result.verdict = Verdict::not_applicable;
+    result.reason = Reason::no_case;
+    result.text = "under MPS a rank that is lost takes others along: judge this rule without MPS";
   } else if (result.judged == 0) {
     result.verdict = Verdict::not_applicable;
     result.reason = Reason::no_case;

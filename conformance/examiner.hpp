@@ -18,6 +18,7 @@
 #include "assay/rule.hpp"
 #include "conformance/boundaries.hpp"
 #include "conformance/candidate.hpp"
+#include "conformance/effort.hpp"
 #include "harness/drive/bench.hpp"
 #include "harness/result/records.hpp"
 #include "harness/result/waivers.hpp"
@@ -42,7 +43,7 @@ struct ExaminerConfig {
   std::string replay_suffix;               // " --library ./lib.so"
   std::string architecture = "cpu";
   const Waivers* waivers = nullptr;        // none; outlives the examiner
-  std::function<bool(int ranks)> time_sliced;  // whether so many ranks share a GPU by turns; empty: never
+  std::function<Sharing(int ranks)> sharing;  // how so many ranks have their GPUs; empty: one each
 };
 
 class Examiner {

@@ -67,8 +67,11 @@ struct Context {
       j.lock = OwnedFd(open(("/proc/self/fd/" + std::to_string(options.device_lock)).c_str(), O_RDWR | O_CLOEXEC));
       if (j.lock.get() >= 0) config.device_lock = j.lock.get();
     }
-    if (device == DeviceType::cuda && !under_mps())
-      config.time_sliced = [first = options.ordinal](int ranks) { return ranks_share(ranks, count_cuda_devices(), first); };
+    const auto sharing = [device, first = options.ordinal](int ranks) {
+      if (device != DeviceType::cuda || !ranks_share(ranks, count_cuda_devices(), first)) return Sharing::none;
+      return under_mps() ? Sharing::under_mps : Sharing::by_turns;
+    };
+    config.time_sliced = [sharing](int ranks) { return sharing(ranks) == Sharing::by_turns; };
     j.bench = std::make_unique<Bench>(config, *j.domain, references);
     ExaminerConfig examine;
     examine.tier = options.tier;
@@ -82,7 +85,7 @@ struct Context {
     if (!options.worker.empty()) examine.replay_suffix += " --worker " + shell_word(options.worker);
     if (options.gate) examine.replay_suffix += " --gate";
     examine.architecture = device == DeviceType::cuda ? j.domain->architecture() : "cpu";
-    examine.time_sliced = config.time_sliced;
+    examine.sharing = sharing;
     j.examiner = std::make_unique<Examiner>(examine, *j.bench, writer);
     return j;
   }
