@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "conformance/commands.hpp"
+#include "conformance/gate_facts.hpp"
 #include "conformance/installation.hpp"
 #include "conformance/progress.hpp"
 #include "conformance/report_folder.hpp"
@@ -274,6 +275,7 @@ int check_command(const Options& given) {
   Options options = given;
   const auto start = Clock::now();
   if (const auto refused = isolate(options)) return *refused;
+  const std::string started = now_utc();
   int exit_code = 0;
   const auto candidate = load_or_refuse(options, exit_code);
   if (!candidate) return exit_code;
@@ -293,7 +295,7 @@ int check_command(const Options& given) {
 
   Waivers waivers;
   try {
-    if (!options.waivers.empty()) waivers = Waivers::read(options.waivers, today_utc());
+    if (!options.waivers.empty()) waivers = Waivers::read(options.waivers, started.substr(0, today_utc().size()));
   } catch (const WaiverError& bad) {
     return refuse(bad.what());
   }
@@ -359,8 +361,9 @@ int check_command(const Options& given) {
   run.tier = name_of(options.tier);
   run.isolation = options.in_process ? "in-process" : options.gate ? options.isolation->text() : "trusting";
   run.seed = options.seed;
-  run.started = now_utc();
+  run.started = started;
   run.command = command_of(options);
+  if (options.gate) run.gate = gate_facts(options, units, waivers);
   line(to_json(run).dump());
   std::printf("assay %s  %s  tier %s  seed %llu\n", ASSAY_VERSION, run.library.c_str(), run.tier.c_str(),
               static_cast<unsigned long long>(options.seed));
@@ -432,6 +435,14 @@ int check_command(const Options& given) {
   } catch (const std::runtime_error& failure) {
     std::fprintf(stderr, "assay: %s\n", failure.what());
     if (end.exit_code == 0) end.exit_code = static_cast<int>(ExitCode::no_decision);
+  }
+  if (options.gate && results.has_end) {
+    try {
+      std::printf("%s: verdict digest %s\n", folder->verdict().c_str(), folder->write_verdict().c_str());
+    } catch (const std::runtime_error& failure) {
+      std::fprintf(stderr, "assay: there is no %s: %s\n", folder->verdict().c_str(), failure.what());
+      if (end.exit_code == 0) end.exit_code = static_cast<int>(ExitCode::no_decision);
+    }
   }
   std::printf("%s%s%s  (%s, %s)\n", end.verdict.c_str(), end.why.empty() ? "" : ": ", end.why.c_str(),
               folder->results().c_str(), folder->junit().c_str());

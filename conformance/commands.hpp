@@ -11,6 +11,7 @@ namespace assay {
 int check_command(const Options&);
 int replay_command(const Options&);
 int report_command(const Options&);
+int verdict_command(const Options&);   // verdict.cc
 int list_command(const Options&);
 int explain_command(const Options&);
 int targets_command(const Options&);   // targets/commands.cc

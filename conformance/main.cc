@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
       case Options::Command::list: return list_command(parsed.options);
       case Options::Command::explain: return explain_command(parsed.options);
       case Options::Command::targets: return targets_command(parsed.options);
+      case Options::Command::verdict: return verdict_command(parsed.options);
       case Options::Command::contract: return contract_command(parsed.options);
     }
   } catch (const std::exception& error) {

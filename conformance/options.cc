@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <random>
 
+#include "harness/catalogue/canonical.hpp"
 #include "harness/result/verdict.hpp"
 
 namespace assay {
@@ -38,8 +39,10 @@ ParseOutcome parse_options(int argc, char** argv) {
       "  assay check ./libmine.so --slot norm.rmsnorm --dtype bf16 --seed random\n"
       "  assay replay assay-report/trials/x.json --library ./libmine.so\n"
       "  assay report assay-report                     one HTML page\n"
+      "  assay verdict verify assay-report             is this verdict.json what its results say?\n"
       "  assay explain write.every_cell\n"
-      "Exit codes: 0 PASS, 1 FAIL, 2 bad input, 3 NO_DECISION, 4 internal error, 5 results of no whole run (report).");
+      "Exit codes: 0 PASS, 1 FAIL, 2 bad input, 3 NO_DECISION, 4 internal error, 5 results or a verdict\n"
+      "that are not those of one whole run (report, verdict verify).");
 
   std::vector<std::string> devices, dtypes;
   std::string tier = "quick", seed = "0", least;
@@ -109,8 +112,29 @@ ParseOutcome parse_options(int argc, char** argv) {
       ->check(CLI::Range(1, 2))
       ->capture_default_str();
 
+  std::vector<std::string> contracts;
+  const CLI::Validator digest(
+      [](std::string& text) { return is_digest(text) ? std::string() : "'" + text + "' is no SHA-256 in lower-case hex"; },
+      "SHA256");
+  CLI::App* verdict = app.add_subcommand("verdict", "verdict.json, which `assay check --gate` writes");
+  verdict->require_subcommand(1);
+  CLI::App* verify = verdict->add_subcommand(
+      "verify", "derive a verdict again from the results beside it; exits as the run did, or with 5");
+  verify->add_option("file", o.verdict, "verdict.json, or the report folder that holds it")->required();
+  verify->add_option("--expect-digest", o.expected.digest, "digest that the gate printed")->check(digest);
+  verify->add_option("--expect-candidate", o.expected.candidate, "SHA-256 of the library")->check(digest);
+  verify->add_option("--expect-suite", o.expected.suite, "digest of what judged")->check(digest);
+  verify->add_option("--expect-contract", contracts, "SLOT=DIGEST, as `assay contract SLOT` prints it");
+  verify->add_option("--library", o.library, "the candidate's file: its bytes have to be those that were judged");
+
   try {
     app.parse(argc, argv);
+    for (const std::string& pair : contracts) {
+      const std::size_t equals = pair.find('=');
+      if (equals == std::string::npos || equals == 0 || !is_digest(std::string_view(pair).substr(equals + 1)))
+        throw CLI::ValidationError("--expect-contract", "'" + pair + "' is not SLOT=DIGEST");
+      o.expected.contracts[pair.substr(0, equals)] = pair.substr(equals + 1);
+    }
     if (seed == "random") {
       std::random_device entropy;
       o.seed = (static_cast<std::uint64_t>(entropy()) << 32 | entropy()) >> 1;
@@ -146,6 +170,7 @@ ParseOutcome parse_options(int argc, char** argv) {
               : list->parsed()     ? Options::Command::list
               : targets->parsed()  ? Options::Command::targets
               : contract->parsed() ? Options::Command::contract
+              : verdict->parsed()  ? Options::Command::verdict
                                    : Options::Command::explain;
   return outcome;
 }

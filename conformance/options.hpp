@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "assay/slot.hpp"
+#include "harness/result/verdict_file.hpp"
 #include "harness/worker/isolation.hpp"
 
 namespace assay {
 
 struct Options {
-  enum class Command : std::uint8_t { check, replay, report, list, explain, targets, contract };
+  enum class Command : std::uint8_t { check, replay, report, list, explain, targets, contract, verdict };
   Command command = Command::check;
 
   std::string library;                   // path; empty with --worker: the candidate linked into that worker
@@ -40,6 +41,8 @@ struct Options {
   std::vector<std::string> folders;      // report: of one run, or of an earlier and a later one
   std::string output;                    // report: file; empty: in the folder, "-": standard output
   bool markdown = false;
+  std::string verdict;                   // verdict verify: verdict.json, or its folder
+  PinnedFacts expected;                  // verdict verify: what the caller knows from elsewhere
   std::string topic;                     // list: slots, rules, variants; explain: a rule; contract: a target
   bool json = false;                     // contract: for programs
   int schema = 2;

@@ -6,8 +6,8 @@
 
 #include <map>
 
+#include "conformance/gate_facts.hpp"
 #include "conformance/installation.hpp"
-#include "conformance/targets/registered.hpp"
 #include "harness/device/cuda/cuda_device.hpp"
 #include "harness/device/memory.hpp"
 #include "harness/device/owned_fd.hpp"
@@ -17,16 +17,6 @@ namespace assay {
 namespace {
 
 constexpr int kMostParts = 8;
-
-// Empty for a slot that is no target, and in a program that holds a stranger's slots only.
-std::string registered_contract(const SlotSpec& slot) {
-  try {
-    const Target* target = registered_catalogue().find(slot.id);
-    return target ? target->contract_digest() : "";
-  } catch (const CatalogueError&) {
-    return {};
-  }
-}
 
 // What one device's units share.
 struct Judge {

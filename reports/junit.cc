@@ -208,7 +208,7 @@ class Document {
       ++counts.failures;
       content = outcome("failure", type, message, body);
       notes.clear();
-    } else if (undecides_run(verdict)) {
+    } else if (undecides_run(verdict) || (gate_ && verdict == Verdict::numerical_pass)) {
       ++counts.errors;
       content = outcome("error", type, message, body);
       notes.clear();

@@ -104,7 +104,7 @@ TEST(Junit, AnyResultsAreRedExactlyWhereTheRunIsNoPass) {
   holds("a failure or an error where conclude() is not PASS", 1000, [] {
     RunResults results;
     results.has_run = true;
-    results.run.tier = *rc::gen::element("quick", "gate");
+    if (*rc::gen::arbitrary<bool>()) results.run.gate = forged_gate();
     results.has_end = *rc::gen::weightedElement<bool>({{5, true}, {1, false}});
     for (int i = 0; i < *rc::gen::inRange(0, 5); ++i) {
       RuleRecord rule = forged_rule("a.rule" + std::to_string(i), static_cast<Verdict>(*rc::gen::inRange(0, 8)));

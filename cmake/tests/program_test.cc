@@ -1,118 +1,23 @@
 // The assay program as its user meets it: refusals, what may not pass, interruption.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <spawn.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
-#include <thread>
-#include <vector>
 
+#include "cmake/tests/program.hpp"
 #include "harness/case/json.hpp"
 #include "harness/catalogue/canonical.hpp"
 #include "harness/catalogue/contract.hpp"
 #include "harness/receipt/receipt.hpp"
 #include "harness/result/records.hpp"
 
-extern char** environ;
-
 namespace assay {
 namespace {
-
-using Words = std::vector<std::string>;
-using std::chrono::steady_clock;
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-// The program in a process group of its own, with a folder for what it writes.
-class Program : public testing::Test {
- protected:
-  Program() {
-    prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a killed judge leaves behind becomes a child of this test
-    std::string name = testing::TempDir() + "assay-program-XXXXXX";
-    folder = mkdtemp(name.data());
-  }
-  ~Program() override { std::filesystem::remove_all(folder); }
-
-  pid_t start(Words words) const {
-    words.insert(words.begin(), ASSAY_PROGRAM);
-    std::vector<char*> argv;
-    for (std::string& w : words) argv.push_back(w.data());
-    argv.push_back(nullptr);
-    posix_spawn_file_actions_t files;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 1, (folder + "/out").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
-    posix_spawn_file_actions_addopen(&files, 2, (folder + "/err").c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
-    posix_spawnattr_t group;
-    posix_spawnattr_init(&group);
-    posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
-    pid_t pid = -1;
-    EXPECT_EQ(posix_spawn(&pid, ASSAY_PROGRAM, &files, &group, argv.data(), environ), 0);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&group);
-    return pid;
-  }
-  // Exit code, or the negative signal.
-  static int finish(pid_t pid) {
-    int status = 0;
-    EXPECT_EQ(waitpid(pid, &status, 0), pid);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-  int run(Words words) const { return finish(start(std::move(words))); }
-  [[nodiscard]] std::string out() const { return text_of(folder + "/out"); }
-  [[nodiscard]] std::string err() const { return text_of(folder + "/err"); }
-
-  // A run that is long enough to be stopped, once some of its lines are on disk.
-  pid_t start_long_run(const char* tier = "gate") const {
-    const pid_t pid = start({"check", ASSAY_HOST_KERNELS, "--slot", "norm.rmsnorm", "--slot", "activation.silu_and_mul",
-                             "--tier", tier, "--jobs", "2", "--report", report()});
-    const auto patience = steady_clock::now() + std::chrono::seconds(60);
-    while (lines() < 40 && steady_clock::now() < patience) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    EXPECT_GE(lines(), 40) << err();
-    return pid;
-  }
-  [[nodiscard]] std::string report() const { return folder + "/report"; }
-  [[nodiscard]] std::string results() const { return report() + "/results.jsonl"; }
-  [[nodiscard]] std::ptrdiff_t lines() const {
-    const std::string text = text_of(results());
-    return std::count(text.begin(), text.end(), '\n');
-  }
-
-  void expect_readable_and_undecided() const {
-    const std::ptrdiff_t finished = lines();
-    const RunResults read = read_results(results());
-    EXPECT_GE(read.trials + static_cast<std::ptrdiff_t>(read.rules.size() + read.cases.size()) + 1, finished);
-    EXPECT_TRUE(read.has_run);
-    EXPECT_FALSE(read.has_end);
-    EXPECT_EQ(conclude(read).verdict, "NO_DECISION");
-    EXPECT_EQ(conclude(read).exit_code, 3);
-  }
-  // Judges and workers are reaped by us, the subreaper, once their parents are gone.
-  static void expect_nothing_left() {
-    const auto patience = steady_clock::now() + std::chrono::seconds(20);
-    while (steady_clock::now() < patience) {
-      const pid_t pid = waitpid(-1, nullptr, WNOHANG);
-      if (pid < 0) return;
-      if (pid == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    FAIL() << "judges or workers are still running";
-  }
-
-  std::string folder;
-};
 
 struct Refusal {
   const char* name;
@@ -372,15 +277,18 @@ TEST_F(Program, FailureIsExitCode1AndItsReplayFailsToo) {
 }
 
 TEST_F(Program, AWaivedFailureFailsNothingUntilItsDay) {
-  const auto check = [&](const std::string& library, const std::string& expires, const std::string& tier = "quick") {
+  const auto check = [&](const std::string& library, const std::string& expires, bool gate = false) {
     std::ofstream(folder + "/waivers.toml")
         << "[[waiver]]\nrule = \"number.reference\"\nslot = \""
         << (library == ASSAY_WRONG_KERNELS ? "activation.silu_and_mul" : "norm.rmsnorm") << "\"\nvariant = \""
         << (library == ASSAY_WRONG_KERNELS ? "faulty" : "host.rows") << "\"\nreason = \"mismatch\"\nowner = \"me\"\n"
         << "tracker = \"https://tracker.example.org/7\"\nexpires = " << expires << "\n";
-    return run({"check", library, "--slot", library == ASSAY_WRONG_KERNELS ? "activation.silu_and_mul" : "norm.rmsnorm",
-                "--dtype", "fp32", "--rule", "number.reference", "--rule", "write.every_cell", "--tier", tier,
-                "--waivers", folder + "/waivers.toml", "--report", report()});
+    Words words = {"check", library, "--slot",
+                   library == ASSAY_WRONG_KERNELS ? "activation.silu_and_mul" : "norm.rmsnorm", "--dtype", "fp32",
+                   "--rule", "number.reference", "--rule", "write.every_cell", "--waivers", folder + "/waivers.toml",
+                   "--report", report()};
+    if (gate) words.emplace_back("--gate");
+    return run(std::move(words));
   };
   EXPECT_EQ(check(ASSAY_WRONG_KERNELS, "2999-12-31"), 0) << out() << err();
   EXPECT_NE(out().find("WAIVED"), std::string::npos) << out();
@@ -393,7 +301,7 @@ TEST_F(Program, AWaivedFailureFailsNothingUntilItsDay) {
   EXPECT_NE(err().find("waivers.toml, line 8"), std::string::npos) << err();
   EXPECT_EQ(check(ASSAY_HOST_KERNELS, "2999-12-31"), 0) << out() << err();
   EXPECT_NE(out().find("UNEXPECTED_PASS"), std::string::npos) << out();
-  EXPECT_EQ(check(ASSAY_HOST_KERNELS, "2999-12-31", "gate"), 1) << out() << err();
+  EXPECT_EQ(check(ASSAY_HOST_KERNELS, "2999-12-31", true), 1) << out() << err();
 }
 #endif
 

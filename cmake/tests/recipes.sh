@@ -11,7 +11,7 @@ for recipe in "$recipes"/*.yml; do
     rm -rf "$place/run" && mkdir -p "$place/run/build" && cd "$place/run"
     cp "$library" build/libmine.so
     # Their lines, out of YAML's quotes.
-    grep -E '"\$ASSAY/bin/assay" (check|report) ' "$recipe" | sed "s/^ *- '\(.*\)'$/\1/; s/--tier gate/--tier quick/" > commands.sh
+    grep -E '"\$ASSAY/bin/assay" (check|report) ' "$recipe" | sed "s/^ *- '\(.*\)'$/\1/; s/--gate/--tier quick/" > commands.sh
     (($(wc -l < commands.sh) == 3)) || { echo "$recipe has not the three commands of a recipe"; exit 1; }
     cat commands.sh
     verdict=0

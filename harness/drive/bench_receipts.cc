@@ -3,25 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/case/digest.hpp"
-#include "harness/catalogue/canonical.hpp"
 #include "harness/drive/bench_state.hpp"
 #include "harness/drive/call_descriptor.hpp"
 
 namespace assay {
-namespace {
 
 using nlohmann::json;
-
-// The slot's side of a call: what a contract without a catalogue row is.
-std::string digest_of_arguments(const SlotSpec& slot) {
-  json arguments = json::array();
-  for (const ArgumentSpec& a : slot.arguments)
-    arguments.push_back({{"name", a.name}, {"kind", std::string(1, a.kind)}, {"dynamic", a.dynamic}});
-  return envelope_digest("assay.slot-arguments",
-                         {{"slot", slot.id}, {"signature", slot.signature}, {"arguments", std::move(arguments)}}, 1);
-}
-
-}  // namespace
 
 void Bench::State::open_ledger() {
   if (library_digest.empty()) library_digest = config.library_sha256;
@@ -42,7 +29,7 @@ std::string Bench::State::named_calls(const SlotSpec& slot, const VariantInfo& v
     return {};
   std::string& contract = contracts[&slot];
   if (contract.empty() && config.contract_digest) contract = config.contract_digest(slot);
-  if (contract.empty()) contract = digest_of_arguments(slot);
+  if (contract.empty()) contract = arguments_digest(slot);
   const std::string architecture = domain.type() == DeviceType::cuda ? domain.architecture() : "cpu";
   std::map<std::pair<const Binding*, bool>, std::string> digests;
   json calls = json::array();

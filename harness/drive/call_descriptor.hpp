@@ -11,6 +11,8 @@
 
 namespace assay {
 
+// The slot's side of every call: what stands for its contract where it has no row in the target catalogue.
+[[nodiscard]] std::string arguments_digest(const SlotSpec&);
 // `captured`: made while its stream is captured.
 [[nodiscard]] Descriptor descriptor_of(const SlotSpec&, const Case&, const std::string& architecture, bool captured);
 

@@ -1,7 +1,11 @@
 #include <algorithm>
 #include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "harness/case/json.hpp"
@@ -61,13 +65,7 @@ bool is_json(std::string_view text) {
   }
 }
 
-}  // namespace
-
-bool is_gate(const RunRecord& run) noexcept { return run.tier == "gate"; }
-
-RunResults read_results(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("cannot read " + path);
+RunResults read_lines(std::istream& file, const std::string& name) {
   RunResults results;
   std::string line;
   for (std::int64_t number = 1; std::getline(file, line); ++number) {
@@ -76,21 +74,68 @@ RunResults read_results(const std::string& path) {
     try {
       add_line(results, line);
     } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(path + ", line " + std::to_string(number) + ": " + error.what());
+      throw std::invalid_argument(name + ", line " + std::to_string(number) + ": " + error.what());
     }
   }
+  return results;
+}
+
+// What a gate asks beyond its rule lines: all rules; of each variant that it was to judge, a receipt that it ran and
+// graphs that hold (the two evidence products that a check makes); and that a dtype in which nothing was judged is one that the variant's own domain excludes. Empty: nothing is lacking.
+std::string lacking_in_gate(const RunResults& results) {
+  const GateRecord& gate = *results.run.gate;
+  if (gate.rules_left_out > 0)
+    return std::to_string(gate.rules_left_out) + " rules were left out by --rule, and a gate judges all";
+  using Place = std::tuple<std::string, std::string, std::string>;
+  std::set<Place> ran, graphs;
+  std::map<std::tuple<Place, std::string, std::int64_t>, bool> judged;  // of each unit
+  for (const RuleRecord& rule : results.rules) {
+    const Subject& s = rule.subject;
+    if (s.dtype.empty()) continue;  // of the library, or of a whole variant
+    const Place place{s.slot, s.variant, s.device};
+    const bool holds = rule.verdict == Verdict::pass && rule.judged > 0;
+    if (holds && s.rule == "receipt.fired") ran.insert(place);
+    if (holds && s.rule.rfind("graph.", 0) == 0) graphs.insert(place);
+    bool& some = judged[{place, s.dtype, s.ranks}];
+    some = some || rule.judged > 0 || rule.reason == Reason::outside_domain;
+  }
+  for (const GateVariant& v : gate.variants) {
+    const std::string who = v.slot + " " + v.variant + " on " + v.device;
+    if (!ran.contains({v.slot, v.variant, v.device})) return "no receipt says that it ran: " + who;
+    if (!graphs.contains({v.slot, v.variant, v.device})) return "no rule of graphs holds: " + who;
+  }
+  for (const auto& [unit, some] : judged) {
+    const auto& [place, dtype, ranks] = unit;
+    if (!some) return "no rule was judged on " + std::get<0>(place) + " " + std::get<1>(place) + " " + dtype;
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_gate(const RunRecord& run) noexcept { return run.gate.has_value(); }
+
+RunResults read_results(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error("cannot read " + path);
+  RunResults results = read_lines(file, path);
   if (file.bad()) throw std::runtime_error("cannot read " + path + " to its end");
   return results;
 }
 
-EndRecord end_for(const RunResults& results) {
+RunResults parse_results(std::string_view text, const std::string& name) {
+  std::istringstream lines{std::string(text)};
+  return read_lines(lines, name);
+}
+
+EndRecord end_of_rules(const RunResults& results) {
   RuleNames failed;
   RuleNames undecided;
   bool passed = false;
   for (const RuleRecord& rule : results.rules) {
     if (fails_run(rule.verdict) || (rule.verdict == Verdict::unexpected_pass && is_gate(results.run))) {
       failed.add(rule.subject.rule);
-    } else if (undecides_run(rule.verdict)) {
+    } else if (undecides_run(rule.verdict) || (rule.verdict == Verdict::numerical_pass && is_gate(results.run))) {
       undecided.add(with_reason(rule.subject.rule, rule.reason));
     } else if (passes_run(rule.verdict) && rule.judged == 0) {
       undecided.add(with_reason(rule.subject.rule, Reason::no_case));
@@ -110,6 +155,13 @@ EndRecord end_for(const RunResults& results) {
   if (!undecided.empty()) return end_with(ExitCode::no_decision, undecided.sentence("decided nothing"));
   if (!passed) return end_with(ExitCode::no_decision, "no rule was judged");
   return end_with(ExitCode::pass, {});
+}
+
+EndRecord end_for(const RunResults& results) {
+  EndRecord end = end_of_rules(results);
+  if (end.verdict != "PASS" || !is_gate(results.run)) return end;
+  const std::string lack = lacking_in_gate(results);
+  return lack.empty() ? end : end_with(ExitCode::no_decision, lack);
 }
 
 EndRecord conclude(const RunResults& results) {

@@ -50,8 +50,61 @@ TEST(EndFor, AnUnexpectedPassFailsAGateOnly) {
   RunResults results = with_rules({pass, unexpected_pass});
   EXPECT_EQ(end_for(results).verdict, "PASS");
   results.run.tier = "gate";
+  EXPECT_EQ(end_for(results).verdict, "PASS") << "the tier picks cases, no more";
+  results.run.gate = forged_gate();
   EXPECT_EQ(end_for(results).verdict, "FAIL");
   EXPECT_EQ(end_for(results).why, "1 rule failed: group.rule1");
+}
+
+RunResults gate_with(const std::vector<std::string>& rules) {
+  RunResults results = with_rules({});
+  results.run.gate = forged_gate();
+  for (const std::string& rule : rules) results.rules.push_back(forged_rule(rule, Verdict::pass));
+  return results;
+}
+
+TEST(EndFor, AGatePassesOnlyWhereEveryVariantRanAndItsGraphsHold) {
+  EXPECT_EQ(end_for(gate_with({"write.every_cell", "receipt.fired", "graph.captures"})).verdict, "PASS");
+  EXPECT_EQ(end_for(gate_with({"write.every_cell", "graph.captures"})).why,
+            "no receipt says that it ran: norm.rmsnorm rows on host");
+  EXPECT_EQ(end_for(gate_with({"receipt.fired"})).why, "no rule of graphs holds: norm.rmsnorm rows on host");
+  RunResults silent = gate_with({"write.every_cell", "receipt.fired", "graph.captures"});
+  silent.run.gate->variants.push_back({"norm.rmsnorm", "rows2", "host", "{}", true});
+  EXPECT_EQ(end_for(silent).verdict, "NO_DECISION") << "a variant that has no line";
+  EXPECT_EQ(end_for(silent).exit_code, 3);
+  RunResults waived = gate_with({"write.every_cell", "receipt.fired", "graph.captures"});
+  waived.rules[1].verdict = Verdict::waived;
+  EXPECT_EQ(end_for(waived).verdict, "NO_DECISION") << "nobody can waive that it ran";
+}
+
+TEST(EndFor, ANumericalPassIsNoPassOfAGate) {
+  RunResults results = gate_with({"receipt.fired", "graph.captures", "graph.declared"});
+  results.rules[2].verdict = Verdict::numerical_pass;
+  results.rules[2].reason = Reason::no_graph_proof;
+  EXPECT_EQ(end_for(results).exit_code, 3);
+  EXPECT_EQ(end_for(results).why, "1 rule decided nothing: graph.declared (no_graph_proof)");
+  results.run.gate.reset();
+  EXPECT_EQ(end_for(results).exit_code, 0);
+}
+
+TEST(EndFor, AGateThatLeftRulesOutFailsOrDecidesNothing) {
+  RunResults results = gate_with({"receipt.fired", "graph.captures"});
+  results.run.gate->rules_left_out = 40;
+  EXPECT_EQ(end_for(results).why, "40 rules were left out by --rule, and a gate judges all");
+  results.rules.push_back(forged_rule("number.bound", Verdict::fail));
+  EXPECT_EQ(end_for(results).verdict, "FAIL");
+}
+
+TEST(EndFor, AUnitThatNoRuleJudgedIsNoPassOfAGateUnlessItsDomainExcludesIt) {
+  RunResults results = gate_with({"receipt.fired", "graph.captures"});
+  results.rules.push_back(forged_rule("receipt.fired", Verdict::not_applicable, "bf16"));
+  results.rules.back().reason = Reason::no_case;
+  EXPECT_EQ(end_for(results).why, "no rule was judged on norm.rmsnorm rows bf16");
+  results.rules.back().reason = Reason::outside_domain;
+  EXPECT_EQ(end_for(results).verdict, "PASS");
+  results.run.gate.reset();
+  results.rules.back().reason = Reason::no_case;
+  EXPECT_EQ(end_for(results).verdict, "PASS");
 }
 
 TEST(EndFor, APassWithoutAJudgementDecidesNothing) {

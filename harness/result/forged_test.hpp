@@ -29,6 +29,23 @@ inline RunRecord forged_run() {
   return run;
 }
 
+// What makes forged_run() a gate's.
+inline GateRecord forged_gate() {
+  GateRecord gate;
+  gate.contracts["norm.rmsnorm"] = "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9";
+  gate.targets["norm.rmsnorm"] = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b";
+  gate.variants = {{"norm.rmsnorm", "rows", "host", "{}", true}};
+  gate.rules = "d4735e3a265e16eee03f59718b9b5d03019c07d8b6c51f90da3a666eec13ab35";
+  gate.program = "4e07408562bedb8b60ce05c1decfe3ad16b72230967de01f640b7e4729b49fce";
+  gate.worker = "4b227777d4dd1fc61c6f884f48641d02b4d121d3fd328cb08b5531fcacdabf8a";
+  gate.references = "ef2d127de37b942baad06145e54b0c619a1f22327b2ebbcfbec78f5564afe39d";
+  gate.compiler = "GNU 12.2.0";
+  gate.waivers = {{"number.bound", "norm.rmsnorm", "rows", "bound", "kernels@example.org",
+                   "https://tracker.example.org/1234", "2026-12-31"}};
+  gate.waivers_sha256 = "e7f6c011776e8db7cd330b54174fd76f7d0216b612387a5ffcfb81e6f0919683";
+  return gate;
+}
+
 inline RuleRecord forged_rule(const std::string& rule, Verdict verdict, const std::string& dtype = "fp16") {
   RuleRecord record;
   record.subject = {"norm.rmsnorm", "rows", "host", dtype, rule};

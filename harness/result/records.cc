@@ -193,6 +193,7 @@ RunRecord run_from(Fields& f) {
   r.nccl = f.text_or_empty("nccl");
   r.nccl_version = f.text_or_empty("nccl_version");
   r.nccl_sha256 = f.text_or_empty("nccl_sha256");
+  f.maybe("gate", r.gate, gate_from);
   return r;
 }
 
@@ -334,6 +335,7 @@ json to_json(const RunRecord& r) {
   for (const auto& [key, value] :
        {std::pair("nccl", &r.nccl), {"nccl_version", &r.nccl_version}, {"nccl_sha256", &r.nccl_sha256}})
     if (!value->empty()) j[key] = repaired(*value);
+  if (r.gate) j["gate"] = to_json(*r.gate);
   return j;
 }
 

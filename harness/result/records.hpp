@@ -13,12 +13,14 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "harness/result/cell_map.hpp"
+#include "harness/result/gate.hpp"
 #include "harness/result/tried.hpp"
 #include "harness/result/verdict.hpp"
 
@@ -35,6 +37,7 @@ struct RunRecord {
   std::string started;  // UTC, ISO 8601
   std::string command;  // that reproduces the run
   std::string nccl, nccl_version, nccl_sha256;  // the file that the library's CUDA collectives brought; left out if none
+  std::optional<GateRecord> gate = {};          // of `check --gate`; left out elsewhere
 };
 
 // Whose line it is. Empty fields are left out.
@@ -131,14 +134,22 @@ void add_line(RunResults&, std::string_view line);
 // Reads a file. A last line that was cut off is ignored (a killed judge); any other bad line throws
 // std::invalid_argument, a file that cannot be read std::runtime_error.
 [[nodiscard]] RunResults read_results(const std::string& path);
+// The same of what a file holds; `name` stands in sentences.
+[[nodiscard]] RunResults parse_results(std::string_view text, const std::string& name);
 
-// A gate's run, in which a waiver of what holds fails.
+// A run of `check --gate`: a waiver of what holds fails it, a numerical pass does not pass it.
 [[nodiscard]] bool is_gate(const RunRecord&) noexcept;
 
-// What the end line has to say after these lines, without seconds: any FAIL, or UNEXPECTED_PASS in a gate, is FAIL; else NO_DECISION or VACUOUS is
-// NO_DECISION; else at least one PASS or NUMERICAL_PASS is PASS (design.md, Verdicts). No rule line, none judged, or a
-// PASS without a judgement: NO_DECISION. A failure line counts even where its rule line is missing or passes.
+// What the end line has to say after these lines, without seconds: any FAIL, or UNEXPECTED_PASS in a gate, is FAIL;
+// else NO_DECISION or VACUOUS, or NUMERICAL_PASS in a gate, is NO_DECISION; else at least one PASS or NUMERICAL_PASS is
+// PASS (design.md, Verdicts). No rule line, none judged, or a PASS without a judgement: NO_DECISION. A failure line
+// counts even where its rule line is missing or passes. A gate also decides nothing where a rule was left out, where a
+// variant has no receipt that it ran or no graph that holds, or where nothing was judged of a dtype that its domain does
+// not exclude.
 [[nodiscard]] EndRecord end_for(const RunResults&);
+
+// The same without what a gate asks beyond its rule lines: of some of a run's rules.
+[[nodiscard]] EndRecord end_of_rules(const RunResults&);
 
 // Verdict and exit code that the file proves: NO_DECISION without an end line; else what the end line says, unless
 // the lines before it say worse.

@@ -53,6 +53,19 @@ TEST(Records, TheNcclOfCollectivesIsEvidence) {
   EXPECT_EQ(read.run.nccl, run.nccl);
 }
 
+TEST(Records, WhatAGateAddsReadsBackAndIsReadStrictly) {
+  RunRecord run = forged_run();
+  run.gate = forged_gate();
+  RunResults read;
+  add_line(read, canonical(to_json(run)));
+  EXPECT_EQ(to_json(read.run), to_json(run));
+  EXPECT_TRUE(is_gate(read.run));
+  json line = to_json(run);
+  line["gate"]["program"] = "unknown";
+  RunResults other;
+  EXPECT_NE(refusal(other, canonical(line)).find("gate"), std::string::npos);
+}
+
 TEST(Records, RuleCasesAndEndReadBack) {
   RunResults read = started();
   RuleRecord rule = forged_rule("number.bound", Verdict::numerical_pass);

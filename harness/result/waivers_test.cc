@@ -98,7 +98,7 @@ TEST(Waivers, WhatHoldsEverywhereIsAnUnexpectedPass) {
   EXPECT_NE(passes[0].text.find("waivers.toml, line 2"), std::string::npos) << passes[0].text;
   results.rules.push_back(passes[0]);
   EXPECT_EQ(end_for(results).verdict, "PASS");
-  results.run.tier = "gate";
+  results.run.gate = forged_gate();
   EXPECT_EQ(end_for(results).verdict, "FAIL");
   const auto unused = good().unused(results);
   ASSERT_EQ(unused.size(), 1u);
