@@ -38,7 +38,7 @@ std::size_t open_descriptors() {
 std::size_t mapped_groups() {
   std::ifstream maps("/proc/self/maps");
   std::size_t count = 0;
-  for (std::string line; std::getline(maps, line);) count += line.find("assay-group") != std::string::npos;
+  for (std::string line; std::getline(maps, line);) count += line.find("memfd:group") != std::string::npos;
   return count;
 }
 

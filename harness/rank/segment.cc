@@ -48,7 +48,7 @@ long futex(std::atomic<std::uint32_t>& word, int op, std::uint32_t value, const 
 }  // namespace
 
 Segment::Segment(int world) : world_(world) {
-  memory_ = OwnedFd(::memfd_create("assay-group", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  memory_ = OwnedFd(::memfd_create("group", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (memory_.get() < 0) fail("memfd_create");
   if (::ftruncate(memory_.get(), static_cast<off_t>(bytes_for(world))) != 0 ||
       ::fcntl(memory_.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)

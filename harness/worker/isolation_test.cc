@@ -1,4 +1,4 @@
-// Workers under each level of isolation that this machine allows: what they see, what they can do, how they end.
+// Workers at the highest level of isolation: what they see, what they can do, how they end.
 #include "harness/worker/isolation.hpp"
 
 #include <arpa/inet.h>
@@ -11,96 +11,16 @@
 
 #include <chrono>
 #include <fstream>
-#include <map>
-#include <sstream>
 #include <thread>
 
 #include "harness/device/owned_fd.hpp"
-#include "harness/worker/confinement.hpp"
-#include "harness/worker/stage_test.hpp"
+#include "harness/worker/looks_around_test.hpp"
 
 namespace assay {
 namespace {
 
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
-using Findings = std::multimap<std::string, std::string>;
-
-std::shared_ptr<const Isolation> best() {
-  static const auto isolation = Isolation::establish(ASSAY_WORKER, 0);
-  return isolation;
-}
-
-#define SKIP_UNLESS_NAMESPACES()                                       \
-  if (best()->level() != IsolationLevel::namespaces || geteuid() != 0) \
-  GTEST_SKIP() << "needs root and namespaces; this machine gives: " << best()->text()
-
-// A folder of a test's own, open to others as a build folder is, with a copy of a library in it.
-class Folder {
- public:
-  explicit Folder(const std::string& below = testing::TempDir(), mode_t mode = 0755) {
-    path_ =
-        (fs::path(below) / ("assay-isolation-" + std::to_string(getpid()) + "-" + std::to_string(count_++))).string();
-    fs::create_directories(path_);
-    chmod(path_.c_str(), mode);
-    fs::copy_file(ASSAY_LOOKS_AROUND, library());
-  }
-  ~Folder() { fs::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string library() const { return path_ + "/liblooks_around.so"; }
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  static inline int count_ = 0;
-  std::string path_;
-};
-
-Findings findings_in(const std::string& output) {
-  Findings found;
-  std::istringstream lines(output);
-  for (std::string line; std::getline(lines, line);)
-    if (const auto space = line.find(' '); space != std::string::npos)
-      found.emplace(line.substr(0, space), line.substr(space + 1));
-  return found;
-}
-
-enum class Action : std::int64_t { look = 1, attack = 2, damage = 3, daemon = 4 };
-
-Findings act(Stage& stage, Action action, int deadline_ms = 20'000) {
-  const auto fault = stage.call(kSilu, 1, static_cast<std::int64_t>(action), deadline_ms);
-  EXPECT_FALSE(fault) << fault->text;
-  return findings_in(stage.session().output());
-}
-
-std::string one(const Findings& found, const std::string& name) {
-  EXPECT_EQ(found.count(name), 1u) << name;
-  const auto at = found.find(name);
-  return at == found.end() ? "absent" : at->second;
-}
-
-std::set<pid_t> processes_of(uid_t uid) {
-  std::set<pid_t> pids;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    struct stat info = {};
-    if (const int pid = std::atoi(entry.path().filename().c_str()); pid > 0 && stat(entry.path().c_str(), &info) == 0)
-      if (info.st_uid == uid) pids.insert(pid);
-  }
-  return pids;
-}
-
-bool soon_gone(uid_t uid) {
-  const auto until = Clock::now() + milliseconds(2000);
-  while (!processes_of(uid).empty() && Clock::now() < until) usleep(1000);
-  return processes_of(uid).empty();
-}
-
-uid_t user_of(const Isolation& isolation) {
-  WorkerConfig config;
-  config.worker = ASSAY_WORKER;
-  return static_cast<uid_t>(isolation.confinement(config).uid);
-}
 
 TEST(IsolationLevel, AreOrderedAndReadBack) {
   EXPECT_LT(IsolationLevel::in_process, IsolationLevel::trusting);
@@ -232,6 +152,9 @@ TEST(Isolation, NothingThatAWorkerIsCalledSaysAssay) {
     const Findings seen = act(stage, Action::look);
     for (const char* what : {"comm", "exe", "cmdline", "parent_comm", "parent_cmdline"})
       EXPECT_EQ(one(seen, what).find("assay"), std::string::npos) << what << ": " << one(seen, what);
+    const auto [first, last] = seen.equal_range("map");
+    for (auto map = first; map != last; ++map)
+      EXPECT_TRUE(map->second.find("assay") == std::string::npos || map->second == folder.library()) << map->second;
     cmdlines.insert(one(seen, "cmdline"));
   }
   EXPECT_GT(cmdlines.size(), 1u) << "a disguise that never changes is no disguise";

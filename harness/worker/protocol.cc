@@ -23,7 +23,7 @@ constexpr std::size_t kMaxDescriptors = 250;
 constexpr std::uint32_t kMaxSpill = 64u << 20;
 
 int spill(const std::string& payload) {
-  const int fd = memfd_create("assay-payload", MFD_CLOEXEC);
+  const int fd = memfd_create("payload", MFD_CLOEXEC);
   if (fd < 0) throw ProtocolError("cannot create a memory file for a large message");
   std::size_t done = 0;
   while (done < payload.size()) {

@@ -42,7 +42,7 @@ constexpr std::size_t kReplyBytes = 64u << 20;
 template <class T>
 class Shared {
  public:
-  Shared() : fd_(memfd_create("assay", MFD_CLOEXEC)) {
+  Shared() : fd_(memfd_create("shared", MFD_CLOEXEC)) {
     if (fd_.get() < 0 || ftruncate(fd_.get(), sizeof(T)) != 0) throw WorkerUnavailable("cannot create a memory file");
     void* memory = mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
     if (memory == MAP_FAILED) throw WorkerUnavailable("cannot map a memory file");

@@ -75,7 +75,7 @@ class Mapping {
 };
 
 int sealed_memory(std::uint64_t bytes) {
-  const int fd = ::memfd_create("assay-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const int fd = ::memfd_create("arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) fail("memfd_create");
   // F_SEAL_SEAL, too: whoever receives the descriptor can neither resize the memory nor forbid writing to it.
   if (::ftruncate(fd, static_cast<off_t>(bytes)) != 0 ||
