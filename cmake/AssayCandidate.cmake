@@ -16,6 +16,8 @@
 # test NAME.<slot>.<device>.x<ranks> for each of WORLD_SIZES (2 and 4), with as many PROCESSORS. Labels: property, the
 # slot, the device; ranks, of those. A test fails on every outcome but PASS, an absent device (exit code 3, NO_DECISION)
 # included: leave such tests out by label (ctest -LE cuda), where that is meant.
+# ASSAY_GATE in the tests' environment gates them, whatever TIER says: 1, or the isolation that is required (user,
+# namespaces); they then take longer.
 # Promised: no candidate is loaded before its tests run. SUITE: a judge that assay_add_suite made.
 function(assay_add_candidate)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME;TARGET;LIBRARY;SUITE;TIER;TIMEOUT" "SLOTS;DEVICES;WORLD_SIZES")
@@ -105,7 +107,7 @@ endfunction()
 # One test of assay_add_candidate, in its variables.
 macro(_assay_add_judgement what processors)
   add_test(NAME ${ARG_NAME}.${what} COMMAND ${ARG_SUITE} check ${candidate} --slot ${slot} --device ${device} --jobs 1
-    --tier ${ARG_TIER} --report ${reports}/${what} ${ARGN})
+    --tier ${ARG_TIER} --gate-if ASSAY_GATE --report ${reports}/${what} ${ARGN})
   set(labels property ${slot} ${device})
   if(${processors} GREATER 1)
     list(APPEND labels ranks)

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <random>
 
 #include "harness/catalogue/canonical.hpp"
@@ -45,7 +46,7 @@ ParseOutcome parse_options(int argc, char** argv) {
       "that are not those of one whole run (report, verdict verify).");
 
   std::vector<std::string> devices, dtypes;
-  std::string tier = "quick", seed = "0", least;
+  std::string tier = "quick", seed = "0", least, gate_if;
   const auto common = [&](CLI::App* sub) {
     sub->add_option("--worker", o.worker, "worker program; one that assay_add_candidate built holds its candidate");
     sub->add_option("--device-ordinal", o.ordinal, "which CUDA device")->check(CLI::Range(0, 1023));
@@ -71,6 +72,7 @@ ParseOutcome parse_options(int argc, char** argv) {
   check->add_option("--require-isolation", least, "user or namespaces: refuse to judge where this machine gives less")
       ->check(named(isolation_level_from, "isolation level (trusting, user, namespaces)"))
       ->needs("--gate");
+  check->add_option("--gate-if", gate_if)->group("");  // of assay_add_candidate: its tests are gated by their preset
   check->add_option("--seed", seed, "a number, or random");
   check->add_option("--jobs", o.jobs, "judges at once; default: one a core");
   check->add_option("--report", o.report, "folder for results.jsonl, junit.xml and trials")->capture_default_str();
@@ -134,6 +136,14 @@ ParseOutcome parse_options(int argc, char** argv) {
       if (equals == std::string::npos || equals == 0 || !is_digest(std::string_view(pair).substr(equals + 1)))
         throw CLI::ValidationError("--expect-contract", "'" + pair + "' is not SLOT=DIGEST");
       o.expected.contracts[pair.substr(0, equals)] = pair.substr(equals + 1);
+    }
+    if (const char* value = gate_if.empty() ? nullptr : std::getenv(gate_if.c_str()); value && *value) {
+      const std::string asked = value;
+      const bool level = asked == "user" || asked == "namespaces";
+      if (!level && asked != "0" && asked != "1")
+        throw CLI::ValidationError(gate_if, "'" + asked + "' is none of 0, 1, user, namespaces");
+      o.gate = asked != "0";
+      if (level) least = asked;
     }
     if (seed == "random") {
       std::random_device entropy;

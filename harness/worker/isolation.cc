@@ -124,6 +124,11 @@ IsolationLevel isolation_level_from(std::string_view name) {
   throw std::invalid_argument("no isolation level: " + std::string(name));
 }
 
+std::string absolute_path(std::string path) {
+  while (path.rfind("./", 0) == 0) path.erase(0, 2);
+  return std::filesystem::absolute(path).string();
+}
+
 Isolation::~Isolation() = default;
 
 std::string Isolation::text() const {
@@ -247,8 +252,8 @@ Confinement Isolation::confinement(const WorkerConfig& config) const {
   Confinement c;
   c.uid = uid_;
   c.namespaces = level_ == IsolationLevel::namespaces;
-  c.program = std::filesystem::absolute(config.worker).string();
-  if (!config.library.empty()) c.library = std::filesystem::absolute(config.library).string();
+  c.program = absolute_path(config.worker);
+  if (!config.library.empty()) c.library = absolute_path(config.library);
   c.folders = split_paths(std::getenv("LD_LIBRARY_PATH"));
   c.data_limit = config.device == DeviceType::host ? config.data_limit : 0;
   // A thread a core for each of a set's ranks and the spare ones; a storm of forks ends there.

@@ -21,6 +21,9 @@ namespace assay {
 struct Confinement;
 struct WorkerConfig;
 
+// As a confined worker has to be told a path: it lives in another folder.
+[[nodiscard]] std::string absolute_path(std::string);
+
 enum class IsolationLevel : std::uint8_t {
   in_process,  // the judge's own process
   trusting,    // a process of its own, under the judge's user

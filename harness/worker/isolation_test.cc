@@ -266,6 +266,13 @@ TEST(Isolation, ALibraryBehindAClosedFolderIsFound) {
   fs::remove_all(closed);
 }
 
+TEST(Isolation, ARelativePathIsOfTheJudgesFolder) {
+  SKIP_UNLESS_NAMESPACES();
+  const Folder folder;
+  Stage stage(fs::relative(folder.library()).string(), 0, best());
+  EXPECT_FALSE(stage.load());
+}
+
 TEST(Isolation, ALibraryThatOthersMayNotReadIsRefusedWithWhatToDo) {
   SKIP_UNLESS_NAMESPACES();
   const Folder folder;

@@ -162,7 +162,7 @@ void WorkerSession::State::start() {
     if (!hello || hello->kind != Frame::hello) throw ProtocolError("no greeting came in time");
   } catch (const ProtocolError& error) {
     drain_output();
-    const std::string said = ring.empty() ? "" : "; it said: " + ring.substr(0, 200);
+    const std::string said = ring.empty() ? "" : "; it said: " + ring.substr(0, std::min(ring.find('\n'), std::size_t{300}));
     end();
     throw WorkerUnavailable("the worker " + config.worker + " does not answer: " + error.what() + said);
   }
@@ -332,7 +332,8 @@ std::optional<Fault> WorkerSession::open_device() {
 }
 
 std::optional<Fault> WorkerSession::load(const std::optional<LaunchTicket>& ticket) {
-  json request{{"path", state_->config.library}};
+  const std::string& library = state_->config.library;
+  json request{{"path", library.empty() || !state_->confined() ? library : absolute_path(library)}};
   if (ticket)
     request["launch"] = {{"scope", ticket->scope}, {"nonce", ticket->nonce}, {"key", ticket->key}, {"rank", ticket->rank},
                          {"world", ticket->world_size}};

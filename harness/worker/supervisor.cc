@@ -171,9 +171,9 @@ void drop_privileges(const Confinement& confinement) {
     execveat(kImage, "", argv.data(), environ, AT_EMPTY_PATH);
   else
     execve(path.c_str(), argv.data(), environ);
-  give_up_on(
-      "executing " + confinement.program +
-      (confinement.uid >= 0 ? " as user " + std::to_string(confinement.uid) + " (is it executable for others?)" : ""));
+  const std::string why = std::strerror(errno);
+  const std::string remedy = "; open it to others (chmod o+rx), user " + std::to_string(confinement.uid) + " runs it";
+  give_up("cannot execute " + confinement.program + ": " + why + (confinement.uid >= 0 ? remedy : ""));
 }
 
 // The first process of the worker's pid namespace. A worker in its place would be immune to its own abort().
