@@ -10,6 +10,7 @@ std::string to_text(const Confinement& c) {
   return json{{"task", static_cast<int>(c.task)},
               {"uid", c.uid},
               {"namespaces", c.namespaces},
+              {"user_of_its_own", c.user_of_its_own},
               {"program", c.program},
               {"words", c.words},
               {"library", c.library},
@@ -25,6 +26,7 @@ Confinement confinement_from(const std::string& text) {
   c.task = static_cast<Confinement::Task>(given.at("task").get<int>());
   given.at("uid").get_to(c.uid);
   given.at("namespaces").get_to(c.namespaces);
+  given.at("user_of_its_own").get_to(c.user_of_its_own);
   given.at("program").get_to(c.program);
   given.at("words").get_to(c.words);
   given.at("library").get_to(c.library);

@@ -19,6 +19,7 @@ struct Confinement {
   Task task = Task::start_worker;
   std::int64_t uid = -1;             // user and group of the worker; -1: it keeps the judge's, in a user namespace
   bool namespaces = false;           // pid, mount, ipc of its own, and the network namespace that comes as a descriptor
+  bool user_of_its_own = false;      // no other worker has it
   std::string program;               // the worker program
   std::vector<std::string> words;    // what it is called with: argv as others see it
   std::string library;               // absolute; empty: linked into the program

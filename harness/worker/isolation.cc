@@ -192,6 +192,18 @@ std::string Isolation::try_user(std::int64_t uid) {
   return start_one();
 }
 
+// Where no namespace bounds what a worker leaves behind, its user does: one each, used again when many others were.
+std::int64_t Isolation::another_user() const {
+  const std::lock_guard lock(mutex_);
+  constexpr std::size_t kUsers = 64;  // more than there are ranks and spare workers at once
+  if (users_.size() < kUsers) {
+    OwnedFd claimed;
+    if (const std::int64_t uid = free_user(claimed); uid >= 0) users_.emplace_back(uid, std::move(claimed));
+  }
+  if (users_.empty()) throw WorkerUnavailable("no user id of 61184 to 65519 is free for another worker");
+  return users_[next_user_++ % users_.size()].first;
+}
+
 std::string Isolation::make_network(std::int64_t uid) {
   Confinement task;
   task.task = Confinement::Task::make_network;
@@ -250,7 +262,9 @@ std::string Isolation::start_one() {
 
 Confinement Isolation::confinement(const WorkerConfig& config) const {
   Confinement c;
-  c.uid = uid_;
+  // Ranks on a GPU share memory files that NCCL opens to its own user only.
+  c.user_of_its_own = level_ == IsolationLevel::user && config.device == DeviceType::host;
+  c.uid = c.user_of_its_own ? another_user() : uid_;
   c.namespaces = level_ == IsolationLevel::namespaces;
   c.program = absolute_path(config.worker);
   if (!config.library.empty()) c.library = absolute_path(config.library);

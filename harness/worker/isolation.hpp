@@ -1,8 +1,9 @@
 // isolation.hpp: how far this machine keeps workers away from their judge, and what it takes to start one so.
 //
 // Promises: a level is what a worker of ours was really started with, at once, before anything is judged; what is
-// missing is said with the call that was refused. One Isolation is one judge process's: its user id is no one else's on
-// this machine while it lives, its network namespace has a loopback and nothing else, and its workers share both.
+// missing is said with the call that was refused. One Isolation is one judge process's: its user ids are no one else's
+// on this machine while it lives. Its workers share a network namespace that has a loopback and nothing else, and one
+// user; without namespaces each on the host has a user of its own.
 // Not promised: protection against the kernel, or against what shares the worker's own process.
 // Who calls it: conformance/ under --gate; session.cc, for each worker.
 #pragma once
@@ -10,8 +11,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/device/owned_fd.hpp"
@@ -58,11 +61,15 @@ class Isolation {
   std::string try_user(std::int64_t uid);
   std::string make_network(std::int64_t uid);
   std::string start_one();
+  std::int64_t another_user() const;
 
   IsolationLevel level_ = IsolationLevel::trusting;
   std::string supervisor_, missing_;
   std::int64_t uid_ = -1;
   OwnedFd uid_lock_, network_, user_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::pair<std::int64_t, OwnedFd>> users_;  // level user: of workers
+  mutable std::size_t next_user_ = 0;
   std::uint64_t seed_ = 0;
   mutable std::atomic<std::uint64_t> started_{0};
 };

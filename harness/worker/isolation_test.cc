@@ -223,6 +223,12 @@ TEST(Isolation, WhatAWorkerLeavesIsGoneWhenItsEndIsSeen) {
   EXPECT_TRUE(children().empty());
 }
 
+TEST(Isolation, AStormOfForksEndsWithItsWorker) {
+  SKIP_UNLESS_NAMESPACES();
+  const Folder folder;
+  expect_storm_ends(folder.library(), Isolation::establish(ASSAY_WORKER, 0));
+}
+
 TEST(Isolation, AKilledJudgeLeavesNoProcess) {
   SKIP_UNLESS_NAMESPACES();
   int ready[2];

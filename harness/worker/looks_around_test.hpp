@@ -64,7 +64,7 @@ inline Findings findings_in(const std::string& output) {
   return found;
 }
 
-enum class Action : std::int64_t { look = 1, attack = 2, damage = 3, daemon = 4 };
+enum class Action : std::int64_t { look = 1, attack = 2, damage = 3, daemon = 4, storm = 5 };
 
 inline Findings act(Stage& stage, Action action, int deadline_ms = 20'000) {
   const auto fault = stage.call(kSilu, 1, static_cast<std::int64_t>(action), deadline_ms);
@@ -98,6 +98,20 @@ inline uid_t user_of(const Isolation& isolation) {
   WorkerConfig config;
   config.worker = ASSAY_WORKER;
   return static_cast<uid_t>(isolation.confinement(config).uid);
+}
+
+// A storm of forks is over when its worker's end is seen, soon after the deadline.
+inline void expect_storm_ends(const std::string& library, const std::shared_ptr<const Isolation>& isolation) {
+  Stage stage(library, 0, isolation);
+  ASSERT_FALSE(stage.load());
+  const auto user = static_cast<uid_t>(std::stoul(one(act(stage, Action::look), "uid")));
+  ASSERT_GE(user, 61184u);
+  const auto start = std::chrono::steady_clock::now();
+  const auto fault = stage.call(kSilu, 1, static_cast<std::int64_t>(Action::storm), 1000);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(name_of(fault->reason), "timeout") << fault->text;
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(9));
+  EXPECT_TRUE(processes_of(user).empty());
 }
 
 }  // namespace assay

