@@ -64,6 +64,18 @@ TEST_F(Gate, TheLevelIsInTheRunLineAndInTheFirstLines) {
   EXPECT_TRUE(level == "namespaces" || level == "user" || level == "trusting") << isolation;
 }
 
+TEST_F(Gate, ARelativePathIsTheCallersAndIsPrintedAsGiven) {
+  const std::filesystem::path library = ASSAY_FP32_ONLY;
+  for (const std::string& path : {library.filename().string(), "../" + library.parent_path().filename().string() + "/" +
+                                                                   library.filename().string()}) {
+    const Finished gate = shell("cd " + library.parent_path().string() + " && " + ASSAY_PROGRAM + " check " + path +
+                                " --dtype fp32 --rule write.every_cell --gate --report " + folder + "/report");
+    EXPECT_EQ(gate.code, 0) << gate.said;
+    EXPECT_NE(results().run.command.find(path), std::string::npos) << results().run.command;
+    EXPECT_EQ(results().run.command.find(library.parent_path().string()), std::string::npos) << results().run.command;
+  }
+}
+
 TEST_F(Gate, WithoutItWorkersAreTrusted) {
   EXPECT_EQ(check(kOne + " --rule write.every_cell --tier gate").code, 0);
   EXPECT_EQ(results().run.isolation, "trusting");
