@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <string>
 #include <thread>
 
 #include "harness/device/owned_fd.hpp"
