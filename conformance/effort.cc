@@ -4,10 +4,14 @@ namespace assay {
 
 // Ranks cost several times as much a trial, and come once a group size. A lost rank costs a set of workers, where it
 // hangs a deadline; on a GPU both take seconds. Ranks that share a GPU by time slices wait for each other's slices, 5 to
-// 20 ms in every call: they get few cases. Under MPS a client that is killed takes others along: no rank is lost.
-Effort effort_of(Tier tier, DeviceType device, int ranks, Sharing sharing) noexcept {
+// 20 ms in every call: they get few cases, and lose a rank in bf16 alone.
+// Under MPS a client that is killed takes others along: no rank is lost.
+Effort effort_of(Tier tier, DeviceType device, int ranks, Sharing sharing, DType dtype) noexcept {
   const bool quick = tier == Tier::quick;
-  if (sharing == Sharing::by_turns) return {.one_in = quick ? 12 : 64, .all_drives = 1, .turn_every = 0, .loss_every = 16};
+  if (sharing == Sharing::by_turns) {
+    const std::int64_t loss_every = dtype == DType::bf16 ? 16 : 0;
+    return {.one_in = quick ? 12 : 64, .all_drives = 1, .turn_every = 0, .loss_every = loss_every};
+  }
   if (ranks == 1) return {.all_drives = quick ? 32 : 96, .turn_every = 6};
   const std::int64_t loss_every = sharing == Sharing::under_mps ? 0 : device == DeviceType::cuda ? 96 : quick ? 32 : 16;
   return {.all_drives = quick ? 12 : 16, .turn_every = 12, .loss_every = loss_every};

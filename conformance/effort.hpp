@@ -20,7 +20,7 @@ struct Effort {
 // How the ranks of a unit have their GPUs.
 enum class Sharing : std::uint8_t { none, by_turns, under_mps };
 
-[[nodiscard]] Effort effort_of(Tier, DeviceType, int ranks, Sharing) noexcept;
+[[nodiscard]] Effort effort_of(Tier, DeviceType, int ranks, Sharing, DType) noexcept;
 
 // Whether the tier's `ordinal`-th case, from 1, is tried at all.
 [[nodiscard]] bool tried_of(const Effort&, std::int64_t ordinal) noexcept;

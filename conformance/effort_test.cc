@@ -13,7 +13,7 @@ TEST(Effort, EveryDriveComesWhateverTheUnitCosts) {
     for (const DeviceType device : {DeviceType::host, DeviceType::cuda})
       for (const int ranks : {1, 2, 4})
         for (const Sharing sharing : {Sharing::none, Sharing::by_turns, Sharing::under_mps}) {
-          const Effort effort = effort_of(tier, device, ranks, sharing);
+          const Effort effort = effort_of(tier, device, ranks, sharing, DType::bf16);
           std::map<Drive, int> times;
           std::int64_t tried = 0;
           for (std::int64_t drawn = 1; drawn <= (tier == Tier::quick ? 96 : 512); ++drawn) {
@@ -39,8 +39,8 @@ TEST(Effort, EveryDriveComesWhateverTheUnitCosts) {
 TEST(Effort, AGateTriesMoreThanTheQuickTier) {
   for (const int ranks : {1, 4})
     for (const Sharing sharing : {Sharing::none, Sharing::by_turns, Sharing::under_mps}) {
-      const Effort quick = effort_of(Tier::quick, DeviceType::cuda, ranks, sharing);
-      const Effort gate = effort_of(Tier::gate, DeviceType::cuda, ranks, sharing);
+      const Effort quick = effort_of(Tier::quick, DeviceType::cuda, ranks, sharing, DType::bf16);
+      const Effort gate = effort_of(Tier::gate, DeviceType::cuda, ranks, sharing, DType::bf16);
       EXPECT_GE(gate.all_drives, quick.all_drives);
       EXPECT_GE(512 / gate.one_in, 96 / quick.one_in);
     }

@@ -114,7 +114,7 @@ Examiner::UnitState& Examiner::state_of(const Unit& unit) {
     state = std::make_unique<UnitState>();
     state->tried = untried(*unit.variant->slot);
     const Sharing sharing = config_.sharing ? config_.sharing(unit.ranks) : Sharing::none;
-    state->effort = effort_of(config_.tier, unit.variant->device, unit.ranks, sharing);
+    state->effort = effort_of(config_.tier, unit.variant->device, unit.ranks, sharing, unit.dtype);
     for (const RuleSpec* rule : config_.rules)
       if (applies(*rule, *unit.variant->slot, unit.variant->device) && declared_for(*rule, unit.variant->info.flags))
         state->rules.push_back(rule);
@@ -487,7 +487,7 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
   } else if (result.judged == 0 && state.effort.loss_every == 0 && rule.drives == std::vector<Drive>{Drive::one_rank}) {
     result.verdict = Verdict::not_applicable;
     result.reason = Reason::no_case;
-    result.text = "under MPS a rank that is lost takes others along: judge this rule without MPS";
+    result.text = "no rank is lost under MPS, where it takes others along, nor in fp16 and fp32 by turns on one GPU";
   } else if (result.judged == 0) {
     result.verdict = Verdict::not_applicable;
     result.reason = Reason::no_case;

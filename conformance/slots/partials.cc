@@ -1,11 +1,14 @@
 #include "conformance/slots/partials.hpp"
 
+#include <cmath>
+
 #include "harness/tensor/philox.hpp"
 
 namespace assay {
 namespace {
 
-constexpr double kScale = 0.1;  // of base values
+constexpr double kScale = 0.1;                    // of base values
+constexpr double kLarge = 1e4, kLargeFp16 = 500;  // sums of 16 ranks stay finite
 
 void base_values(std::uint64_t key, int rank, const TensorView& view, Recipe recipe = Recipe::normal) {
   fill_tensor(view, {.recipe = recipe, .dtype = view.dtype, .key = rank_key(key, rank), .scale = kScale});
@@ -36,6 +39,16 @@ bool fill_partials(const Case& c, int rank, std::uint64_t key, const TensorView&
                   value_at(view.data, view.dtype, i) - value_at(first.view().data, view.dtype, i));
     return true;
   }
+  if (c.recipe == "large") {
+    const double scale = view.dtype == DType::f16 ? kLargeFp16 : kLarge;
+    fill_tensor(view, {.recipe = Recipe::large, .dtype = view.dtype, .key = rank_key(key, rank), .scale = scale});
+    // A cell's sign is every rank's: where large partials cancel, a sum of the run's dtype, which is a right one, has
+    // no digit left.
+    for (std::int64_t i = 0; i < view.size(); ++i)
+      store_value(view.data, view.dtype, i,
+                  std::copysign(value_at(view.data, view.dtype, i), mix64(key + static_cast<std::uint64_t>(i)) % 2 ? 1.0 : -1.0));
+    return true;
+  }
   if (c.recipe == "rank_digits") {
     for (std::int64_t i = 0; i < view.size(); ++i)
       store_value(view.data, view.dtype, i,
@@ -58,7 +71,7 @@ std::vector<RecipeSpec> partial_recipes() {
           {"spike", Recipe::spike},
           {"sorted", Recipe::sorted},
           {"ties", Recipe::ties},
-          {"large", Recipe::large, 1e4, 500},
+          {"large", Recipe::large, kLarge, kLargeFp16},
           {"small", Recipe::large, 1e-3}};
 }
 

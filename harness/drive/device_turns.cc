@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include "harness/rank/placing.hpp"
+
 namespace assay {
 namespace {
 
@@ -30,7 +32,7 @@ DeviceTurns::Hold::~Hold() {
 }
 
 DeviceTurns::Hold DeviceTurns::turn() {
-  if (file_ < 0) return {};
+  if (file_ < 0 || under_mps()) return {};
   set(kTurn, F_WRLCK);
   return {*this, kTurn, 1};
 }

@@ -1,7 +1,8 @@
 // device_turns.hpp: what judges that share a GPU owe each other: a turn for each run, and quiet for one that measures.
 //
-// Two contexts with work at once are time-sliced in slices of milliseconds, so runs take turns. Memory in use is known
-// for a device as a whole only: whoever has to know its own is alone, and nobody else allocates meanwhile.
+// Two contexts with work at once are time-sliced in slices of milliseconds, so runs take turns; under MPS they run side
+// by side, and there are none. Memory in use is known for a device as a whole only: whoever has to know its own is
+// alone, and nobody else allocates meanwhile.
 // Promises: holds end with their objects, and with their process. Without a file nothing is held. A hold of one kind is
 // not taken twice by one judge; allocating while alone is fine. Nobody who waits to be alone starves.
 // Who calls it: Bench.
