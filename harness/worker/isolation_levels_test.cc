@@ -1,7 +1,9 @@
 // What is left of isolation where a machine allows less: in a container, for an ordinary user, where nothing goes.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -11,8 +13,11 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 
+#include "harness/device/owned_fd.hpp"
 #include "harness/worker/looks_around_test.hpp"
 
 namespace assay {
@@ -91,6 +96,27 @@ TEST(IsolationLevels, WhereNoNamespaceIsAllowedAWorkerIsAnotherUser) {
 #endif
     EXPECT_EQ(processes_of(user).size(), 1u) << "the first worker lives on";
     EXPECT_FALSE(stage.call(kSilu, 1, 9));
+  });
+}
+
+TEST(IsolationLevels, AWorkerOfAnotherUserHasNoTerminal) {
+  SKIP_UNLESS_NAMESPACES();
+  in_container(Who::root, [] {
+    // A session of this judge's own, with a terminal that everyone may open as /dev/tty.
+    signal(SIGHUP, SIG_IGN);  // at its end
+    ASSERT_GE(setsid(), 0);
+    const OwnedFd ours(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    ASSERT_GE(ours.get(), 0);
+    ASSERT_EQ(grantpt(ours.get()), 0);
+    ASSERT_EQ(unlockpt(ours.get()), 0);
+    const OwnedFd terminal(open(ptsname(ours.get()), O_RDWR | O_CLOEXEC));
+    ASSERT_GE(terminal.get(), 0);
+    ASSERT_GE(OwnedFd(open("/dev/tty", O_RDWR | O_CLOEXEC)).get(), 0);
+    const Folder folder;
+    Stage stage(folder.library(), 0, Isolation::establish(ASSAY_WORKER, 0));
+    ASSERT_FALSE(stage.load());
+    EXPECT_EQ(one(act(stage, Action::look), "terminal"), "0");
+    EXPECT_GE(OwnedFd(open("/dev/tty", O_RDWR | O_CLOEXEC)).get(), 0) << "the judge keeps its own";
   });
 }
 

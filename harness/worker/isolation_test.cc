@@ -74,7 +74,7 @@ TEST(Isolation, AWorkerIsAnotherUserWithoutPrivileges) {
     EXPECT_EQ(one(seen, set), "0000000000000000") << set;
   EXPECT_EQ(one(seen, "core"), "0");
   for (const char* limit : {"nproc", "fsize", "nofile", "stack"}) EXPECT_NE(one(seen, limit), "-1") << limit;
-  EXPECT_EQ(one(seen, "session"), one(seen, "pid"));
+  EXPECT_EQ(one(seen, "group"), one(seen, "pid"));
 #ifndef ASSAY_NO_REFUSALS
   EXPECT_EQ(one(seen, "data"), std::to_string(usual_data_limit()));
 #endif

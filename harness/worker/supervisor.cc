@@ -75,6 +75,13 @@ void disguise(int argc, char** argv) {
   std::strncpy(begin, kName, static_cast<std::size_t>(end - begin) - 1);
 }
 
+// No worker types into the terminal of who judges it.
+void leave_terminal() {
+  const int terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (terminal >= 0 && ioctl(terminal, TIOCNOTTY) != 0) give_up_on("leaving the terminal");
+  if (terminal >= 0) close(terminal);
+}
+
 void write_file(const char* path, const std::string& text) {
   const int fd = open(path, O_WRONLY | O_CLOEXEC);
   if (fd < 0 || write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size())) give_up_on(path);
@@ -148,7 +155,7 @@ void drop_privileges(const Confinement& confinement) {
 
 // `path`: to execute; empty: the image's descriptor.
 [[noreturn]] void become_worker(const Confinement& confinement, const std::string& path) {
-  setsid();
+  setpgid(0, 0);  // no session: a scheduler that shares by session makes judge and worker wait for each other
   if (dup2(kGivenControl, kOwnControl) < 0 || dup2(kGivenBox, kOwnBox) < 0 || dup2(kGivenProgram, kOwnProgram) < 0)
     give_up_on("dup2");
   close_range(kOwnProgram + 1, ~0U, CLOSE_RANGE_CLOEXEC);
@@ -259,6 +266,7 @@ void supervise(int argc, char** argv) {
   }
   close(kGivenConfinement);
   close_range(3, kGivenControl - 1, 0);
+  leave_terminal();
   if (confinement.task == Confinement::Task::make_network) make_network(confinement);
   prctl(PR_SET_DUMPABLE, 0);
 

@@ -71,7 +71,10 @@ void look() {
   say("gid", getegid());
   say("groups", getgroups(0, nullptr));
   say("pid", getpid());
-  say("session", getsid(0));
+  say("group", getpgid(0));
+  const int terminal = open("/dev/tty", O_RDWR | O_CLOEXEC);
+  say("terminal", terminal >= 0);
+  if (terminal >= 0) close(terminal);
   say("no_new_privs", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
   const std::string status = content("/proc/self/status");
   for (const char* set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
