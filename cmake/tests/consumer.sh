@@ -2,7 +2,7 @@
 # consumer.sh SOURCE PREFIX CMAKE CTEST CC CXX: copies a stranger's project out of our tree and runs there, against the
 # package installed in PREFIX, the commands of the guide for authors of slots, the project's own tests among them.
 # Demands what the guide promises: the code that it shows is the project's, the right kernel passes, and the wrong one
-# fails with exit code 1.
+# fails with exit code 1. Then gates a candidate.
 set -euo pipefail
 . "$(dirname "$0")/block.sh"
 source=$(realpath "$1")
@@ -20,3 +20,6 @@ block "$guide" "$section" sh > commands.sh
   { echo "the guide shows other code than cmake/consumer has"; exit 1; }
 bash -euo pipefail commands.sh | tee output.txt
 grep -q '^PASS' output.txt && grep -qx 'exit code 1' output.txt
+# The same tests under the gate: here of a candidate in a worker of its own, below a folder that is closed to others.
+ASSAY_GATE=1 ctest --test-dir build -R '^mine_static\.'
+grep -q '"tier":"gate"' build/assay/mine_static/activation.silu_and_mul.host/results.jsonl
