@@ -32,7 +32,7 @@ inline constexpr std::size_t results_line_limit = 16u << 20u;  // bytes; a trial
 struct RunRecord {
   std::string assay_version, library, library_sha256, library_name, library_version;
   std::vector<std::string> devices;  // "host: host model", "cuda: NVIDIA H200, driver 580.159"
-  std::string tier, isolation;       // isolation: "trusting", "in-process"
+  std::string tier, isolation;       // isolation: a level (worker/isolation.hpp); a colon and details
   std::uint64_t seed = 0;
   std::string started;  // UTC, ISO 8601
   std::string command;  // that reproduces the run
