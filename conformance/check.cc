@@ -16,11 +16,13 @@
 #include <set>
 #include <thread>
 
+#include "conformance/command_line.hpp"
 #include "conformance/commands.hpp"
 #include "conformance/gate_facts.hpp"
 #include "conformance/installation.hpp"
 #include "conformance/progress.hpp"
 #include "conformance/report_folder.hpp"
+#include "conformance/resume.hpp"
 #include "conformance/shard.hpp"
 #include "harness/case/digest.hpp"
 #include "harness/case/json.hpp"
@@ -69,23 +71,6 @@ std::string describe_gpu(const Options& options, const std::vector<Unit>& units)
   return text + " (values only, no evidence of link ordering or speed)";
 }
 
-std::string command_of(const Options& o) {
-  std::string text = "assay check";
-  if (!o.library.empty()) text += " " + o.library;
-  if (!o.worker.empty()) text += " --worker " + o.worker;
-  for (const auto& s : o.slots) text += " --slot " + s;
-  for (const auto& r : o.rules) text += " --rule " + r;
-  for (const auto& v : o.variants) text += " --variant " + v;
-  for (const auto& d : o.devices) text += " --device " + std::string(name_of(d));
-  for (const auto& d : o.dtypes) text += " --dtype " + std::string(name_of(d));
-  for (const int n : o.ranks) text += " --ranks " + std::to_string(n);
-  if (!o.waivers.empty()) text += " --waivers " + shell_word(o.waivers);
-  if (o.require_isolation > IsolationLevel::trusting)
-    text += " --require-isolation " + std::string(name_of(o.require_isolation));
-  text += o.gate ? " --gate" : " --tier " + std::string(name_of(o.tier));
-  return text + " --seed " + std::to_string(o.seed);
-}
-
 // Before a receipt's line on its way from a child; everything else is a line of results.
 constexpr std::string_view kReceipt = "receipt ";
 bool is_receipt(std::string_view text) { return text.rfind(kReceipt, 0) == 0; }
@@ -110,32 +95,22 @@ struct Child {
 Child start_child(const Options& o, int shard, int shards, int device_lock) {
   int pipes[2];
   if (pipe2(pipes, O_CLOEXEC) != 0) throw std::runtime_error("cannot create a pipe");
-  std::vector<std::string> words = {own_path(), "check"};
-  if (!o.library.empty()) words.push_back(o.library);
+  Options own = o;
+  own.waivers.clear();  // the parent applies them, to what its judges say together
+  own.jobs = 0;
+  if (o.gate) own.require_isolation = o.isolation->level();  // what the run line says of all of them
+  std::vector<std::string> words = words_of(own);
+  words.insert(words.begin(), own_path());
   const auto add = [&](const char* name, const std::string& value) {
     words.emplace_back(name);
     words.push_back(value);
   };
-  if (!o.worker.empty()) add("--worker", o.worker);
-  for (const auto& s : o.slots) add("--slot", s);
-  for (const auto& r : o.rules) add("--rule", r);
-  for (const auto& v : o.variants) add("--variant", v);
-  for (const auto& d : o.devices) add("--device", std::string(name_of(d)));
-  for (const auto& d : o.dtypes) add("--dtype", std::string(name_of(d)));
-  for (const int n : o.ranks) add("--ranks", std::to_string(n));
-  if (o.gate) {
-    words.emplace_back("--gate");
-    add("--require-isolation", std::string(name_of(o.isolation->level())));  // what the run line says of all of them
-  } else {
-    add("--tier", std::string(name_of(o.tier)));
-  }
-  add("--seed", std::to_string(o.seed));
   add("--report", o.report);
   add("--called", o.called);
-  if (!o.corpus.empty()) add("--corpus", o.corpus);
-  add("--device-ordinal", std::to_string(o.ordinal));
   add("--shard", std::to_string(shard));
   add("--shards", std::to_string(shards));
+  add("--parts", std::to_string(o.parts));
+  for (const std::size_t unit : o.finished) add("--finished", std::to_string(unit));
   constexpr int kResults = 210, kDeviceLock = 211;
   add("--results-fd", std::to_string(kResults));
   add("--device-lock", std::to_string(kDeviceLock));
@@ -269,11 +244,71 @@ void note_admission(const std::vector<Unit>& units) {
   }
 }
 
+std::vector<Unit> unfinished(const std::vector<Unit>& units, const std::vector<std::size_t>& finished) {
+  std::vector<Unit> rest;
+  for (std::size_t u = 0; u < units.size(); ++u)
+    if (std::find(finished.begin(), finished.end(), u) == finished.end()) rest.push_back(units[u]);
+  return rest;
+}
+
+// What a person and a build server read of a run. Returns the exit code.
+enum class Written { whole, in_part };
+int present(const Options& options, const ReportFolder& folder, const RunResults& results, EndRecord end,
+            Written written) {
+  const bool colour = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
+  for (const auto& group : grouped(results)) std::printf("%s\n", failure_text(group, results.run, colour).c_str());
+  std::printf("%s", table(results, colour).c_str());
+  try {
+    if (written == Written::whole) folder.write_junit(junit_xml(results));
+  } catch (const std::runtime_error& failure) {
+    std::fprintf(stderr, "assay: %s\n", failure.what());
+    if (end.exit_code == 0) end.exit_code = static_cast<int>(ExitCode::no_decision);
+  }
+  if (options.gate && results.has_end) {
+    try {
+      std::printf("%s: verdict digest %s\n", folder.verdict().c_str(), folder.write_verdict().c_str());
+    } catch (const std::runtime_error& failure) {
+      std::fprintf(stderr, "assay: there is no %s: %s\n", folder.verdict().c_str(), failure.what());
+      if (end.exit_code == 0) end.exit_code = static_cast<int>(ExitCode::no_decision);
+    }
+  }
+  std::printf("%s%s%s  (%s, %s)\n", end.verdict.c_str(), end.why.empty() ? "" : ": ", end.why.c_str(),
+              folder.results().c_str(), folder.junit().c_str());
+  return end.exit_code;
+}
+
+// A run that had ended before it was to be resumed: its reports and its verdict are made again, nothing is judged.
+int present_ended(const Options& options) {
+  std::optional<ReportFolder> folder;
+  RunResults results;
+  try {
+    folder.emplace(options.report, "", ReportFolder::Earlier::kept);
+    for (const std::string& path : {folder->results(), folder->receipts()})
+      const ResultWriter mended(path, ResultWriter::Lines::kept);
+    results = read_results(folder->results());
+  } catch (const std::exception& failure) {
+    return refuse(failure.what());
+  }
+  std::printf("the run in %s has ended: nothing is left to judge\n", options.report.c_str());
+  return present(options, *folder, results, conclude(results), Written::whole);
+}
+
 }  // namespace
 
 int check_command(const Options& given) {
   Options options = given;
   const auto start = Clock::now();
+  bool resumes = false;
+  if (!given.resume.empty()) {
+    try {
+      const Resumption resumption = resumption_of(given);
+      options = resumption.options;
+      if (resumption.ended) return present_ended(options);
+      resumes = !resumption.begins;
+    } catch (const std::runtime_error& why) {
+      return refuse(why.what());
+    }
+  }
   if (const auto refused = isolate(options)) return *refused;
   const std::string started = now_utc();
   int exit_code = 0;
@@ -288,7 +323,8 @@ int check_command(const Options& given) {
 
   if (options.shard >= 0) {
     ResultWriter writer(options.results_fd);
-    run_shard(options, *candidate, share_of(units, options.shard, options.shards, options.tier), writer,
+    const std::vector<Unit> rest = unfinished(units, options.finished);
+    run_shard(options, *candidate, share_of(rest, options.shard, options.shards, options.parts), writer,
               [&](const std::string& receipt) { writer.raw_line(std::string(kReceipt) + receipt); });
     return 0;
   }
@@ -307,18 +343,28 @@ int check_command(const Options& given) {
 
   std::optional<ReportFolder> folder;
   std::unique_ptr<ResultWriter> writer, receipts;
+  RunResults results;
   try {
     for (const std::string& path : corpus_files(options.corpus)) (void)read_trial(path);  // before anything is judged
-    folder.emplace(options.report, options.corpus);
-    writer = std::make_unique<ResultWriter>(folder->results());
-    receipts = std::make_unique<ResultWriter>(folder->receipts());
+    folder.emplace(options.report, options.corpus, resumes ? ReportFolder::Earlier::kept : ReportFolder::Earlier::aside);
+    const auto lines = resumes ? ResultWriter::Lines::kept : ResultWriter::Lines::none_yet;
+    writer = std::make_unique<ResultWriter>(folder->results(), lines);
+    receipts = std::make_unique<ResultWriter>(folder->receipts(), lines);
+    if (resumes) results = read_results(folder->results());
   } catch (const std::exception& failure) {
     return refuse(failure.what());
   }
-  RunResults results;
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const int jobs = judges_for(units.size(), options.jobs ? static_cast<int>(options.jobs) : static_cast<int>(cores));
-  PartMerger parts(options.in_process || units.empty() ? 1 : parts_of(units.size(), jobs, options.tier));
+  const int cores_used = options.jobs ? static_cast<int>(options.jobs) : static_cast<int>(cores);
+  // As many parts as the whole run has, however much of it is left: a unit's counts depend on them.
+  options.parts = options.in_process || units.empty()
+                      ? 1
+                      : parts_of(units.size(), judges_for(units.size(), cores_used), options.tier);
+  for (std::size_t u = 0; u < units.size(); ++u)
+    if (is_finished(results, units[u])) options.finished.push_back(u);
+  const std::vector<Unit> rest = unfinished(units, options.finished);
+  const int jobs = rest.empty() ? 0 : judges_for(rest.size(), cores_used);
+  PartMerger parts(options.parts);
   Progress progress(units.size());
   std::string unwritten;  // why a line did not reach the disk
   const auto line = [&](std::string_view text) {
@@ -327,7 +373,7 @@ int check_command(const Options& given) {
     if (!changed.empty()) text = changed;
     try {
       is_receipt(text) ? receipts->raw_line(text.substr(kReceipt.size())) : writer->raw_line(text);
-    } catch (const std::runtime_error& failure) {
+    } catch (const ResultsUnwritten& failure) {
       unwritten = failure.what();
       interrupted = 1;  // nothing that cannot be written is judged
       return;
@@ -364,7 +410,15 @@ int check_command(const Options& given) {
   run.started = started;
   run.command = command_of(options);
   if (options.gate) run.gate = gate_facts(options, units, waivers);
-  line(to_json(run).dump());
+  if (!resumes) {
+    line(to_json(run).dump());
+  } else if (const std::string other = differs(results.run, run); !other.empty()) {
+    return refuse(other);
+  } else {
+    line(to_json(ResumeRecord{started, static_cast<std::int64_t>(results.cases.size())}).dump());
+    std::printf("resumes the run of %s: %zu of %zu units are finished\n", results.run.started.c_str(),
+                results.cases.size(), units.size());
+  }
   std::printf("assay %s  %s  tier %s  seed %llu\n", ASSAY_VERSION, run.library.c_str(), run.tier.c_str(),
               static_cast<unsigned long long>(options.seed));
   if (options.gate) std::printf("isolation: %s\n", run.isolation.c_str());
@@ -382,11 +436,16 @@ int check_command(const Options& given) {
     line(to_json(rule).dump());
     std::printf("%s load %s: %s\n", std::string(name_of(rule.verdict)).c_str(),
                 std::string(name_of(rule.reason)).c_str(), rule.text.c_str());
-  } else if (units.empty()) {
+  } else if (rest.empty() || !unwritten.empty()) {
     // Nothing runs.
   } else if (options.in_process) {
     // One process from end to end, for debuggers and compute-sanitizer.
-    run_shard(options, *candidate, units, *writer, [&](const std::string& taken) { receipts->raw_line(taken); });
+    try {
+      run_shard(options, *candidate, rest, *writer, [&](const std::string& taken) { receipts->raw_line(taken); });
+    } catch (const ResultsUnwritten& failure) {
+      unwritten = failure.what();
+      interrupted = 1;
+    }
     results = read_results(folder->results());
   } else {
     struct sigaction action = {};
@@ -415,38 +474,16 @@ int check_command(const Options& given) {
   }
   EndRecord end = end_for(results);
   end.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  if (!interrupted && judges == ExitCode::pass) line(to_json(end).dump());
   if (interrupted || judges != ExitCode::pass) {
     end.verdict = "NO_DECISION";
     end.exit_code = static_cast<int>(interrupted ? ExitCode::no_decision : judges);
     end.why = !unwritten.empty() ? unwritten
               : interrupted     ? "the run was interrupted"
                                 : "a judge ended before it had finished";
-  } else {
-    results.has_end = true;
-    results.end = end;
-    writer->line(to_json(end));
   }
 
-  const bool colour = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
-  for (const auto& group : grouped(results)) std::printf("%s\n", failure_text(group, results.run, colour).c_str());
-  std::printf("%s", table(results, colour).c_str());
-  try {
-    folder->write_junit(junit_xml(results));
-  } catch (const std::runtime_error& failure) {
-    std::fprintf(stderr, "assay: %s\n", failure.what());
-    if (end.exit_code == 0) end.exit_code = static_cast<int>(ExitCode::no_decision);
-  }
-  if (options.gate && results.has_end) {
-    try {
-      std::printf("%s: verdict digest %s\n", folder->verdict().c_str(), folder->write_verdict().c_str());
-    } catch (const std::runtime_error& failure) {
-      std::fprintf(stderr, "assay: there is no %s: %s\n", folder->verdict().c_str(), failure.what());
-      if (end.exit_code == 0) end.exit_code = static_cast<int>(ExitCode::no_decision);
-    }
-  }
-  std::printf("%s%s%s  (%s, %s)\n", end.verdict.c_str(), end.why.empty() ? "" : ": ", end.why.c_str(),
-              folder->results().c_str(), folder->junit().c_str());
-  return end.exit_code;
+  return present(options, *folder, results, end, unwritten.empty() ? Written::whole : Written::in_part);
 }
 
 }  // namespace assay

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "assay/property.hpp"
+#include "conformance/command_line.hpp"
 #include "conformance/tried_cases.hpp"
 #include "harness/case/digest.hpp"
 #include "harness/case/json.hpp"
@@ -62,15 +63,6 @@ struct Kept {
 };
 
 }  // namespace
-
-std::string shell_word(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                                             "_-./=+:,@%") == std::string::npos;
-  if (plain) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 Subject subject_of(const Unit& unit) {
   return {unit.variant->slot->id, unit.variant->info.id, std::string(name_of(unit.variant->device)),

@@ -81,8 +81,6 @@ class Examiner {
 [[nodiscard]] Subject subject_of(const Unit&);
 // The trials of a corpus folder, by name; none where there is no folder.
 [[nodiscard]] std::vector<std::string> corpus_files(const std::string& folder);
-// Quoted where a shell would read it otherwise.
-[[nodiscard]] std::string shell_word(const std::string&);
 
 // Infrastructure gets second chances in fresh workers; trusted code that dies twice was corrupted by the candidate.
 // `wary`: how many trials to come wait a moment for their worker's end; counts down, and up where trusted code died.

@@ -74,8 +74,11 @@ ParseOutcome parse_options(int argc, char** argv) {
       ->needs("--gate");
   check->add_option("--gate-if", gate_if)->group("");  // of assay_add_candidate: its tests are gated by their preset
   check->add_option("--seed", seed, "a number, or random");
+  CLI::Option* to = check->add_option("--report", o.report, "folder for results.jsonl, junit.xml and trials");
+  to->capture_default_str();
+  check->add_option("--resume", o.resume, "go on with the run in this folder; with a library, begin it where there is none")
+      ->excludes(to);
   check->add_option("--jobs", o.jobs, "judges at once; default: one a core");
-  check->add_option("--report", o.report, "folder for results.jsonl, junit.xml and trials")->capture_default_str();
   check->add_option("--corpus", o.corpus, "folder of counterexamples: tried first, and added to");
   check->add_option("--waivers", o.waivers, "TOML file of failures that are waived until a day");
   check->add_flag("--load-only", o.load_only, "only load the library and check its table");
@@ -83,6 +86,8 @@ ParseOutcome parse_options(int argc, char** argv) {
   check->add_option("--shard", o.shard)->group("");
   check->add_option("--called", o.called)->group("");
   check->add_option("--shards", o.shards)->group("");
+  check->add_option("--parts", o.parts)->group("");
+  check->add_option("--finished", o.finished)->group("");
   check->add_option("--results-fd", o.results_fd)->group("");
   check->add_option("--device-lock", o.device_lock)->group("");
   CLI::App* replay = app.add_subcommand("replay", "run one trial again, in a fresh worker");

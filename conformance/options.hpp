@@ -30,6 +30,7 @@ struct Options {
   std::string report = "assay-report";
   std::string corpus;                    // empty: none
   std::string waivers;                   // file; empty: none
+  std::string resume;                    // report folder of a run that was interrupted; empty: begin one
   std::string called = "assay";          // how the user calls this program, for commands that are printed
   bool gate = false;                     // tier gate, workers isolated as far as the machine allows, verdict.json
   IsolationLevel require_isolation = IsolationLevel::trusting;  // gate: less is refused
@@ -49,6 +50,8 @@ struct Options {
 
   // Internal: one shard of a run, writing result lines to a descriptor.
   int shard = -1, shards = 0, results_fd = -1, device_lock = -1;
+  int parts = 1;                         // of every unit's cases
+  std::vector<std::size_t> finished;     // units, by their place, that an earlier process has judged
 };
 
 struct ParseOutcome {

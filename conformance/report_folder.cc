@@ -46,7 +46,7 @@ void need_file_name(const std::string& path, const char* option) {
 
 }  // namespace
 
-ReportFolder::ReportFolder(const std::string& report, const std::string& corpus)
+ReportFolder::ReportFolder(const std::string& report, const std::string& corpus, Earlier earlier)
     : results_(report + "/results.jsonl"), receipts_(report + "/receipts.jsonl"), junit_(report + "/junit.xml"),
       verdict_(report + "/verdict.json") {
   need_folder(report, "report", "--report");
@@ -61,6 +61,7 @@ ReportFolder::ReportFolder(const std::string& report, const std::string& corpus)
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) refuse("another run is writing into " + report, "--report");
   std::error_code error;
   fs::remove(verdict_, error);
+  if (earlier == Earlier::kept) return;
   for (const char* name : {"results", "receipts"})
     if (const std::string path = report + "/" + name; !error && fs::exists(path + ".jsonl"))
       fs::rename(path + ".jsonl", path + ".previous.jsonl", error);

@@ -14,8 +14,9 @@ namespace assay {
 
 class ReportFolder {
  public:
+  enum class Earlier { aside, kept };  // what becomes of the results that lie there
   // Throws std::runtime_error with one sentence. An empty corpus is none.
-  ReportFolder(const std::string& report, const std::string& corpus);
+  ReportFolder(const std::string& report, const std::string& corpus, Earlier);
 
   [[nodiscard]] const std::string& results() const noexcept { return results_; }
   [[nodiscard]] const std::string& receipts() const noexcept { return receipts_; }

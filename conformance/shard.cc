@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "conformance/command_line.hpp"
 #include "conformance/gate_facts.hpp"
 #include "conformance/installation.hpp"
 #include "harness/device/cuda/cuda_device.hpp"
@@ -81,51 +82,51 @@ struct Context {
   }
 };
 
-// One slot and one rule over all units of the slot. The verdict that counts is in the lines it writes; GoogleTest's is
-// the same for those who read GoogleTest.
+// One rule on one unit. The verdict that counts is in the lines it writes; GoogleTest's is the same for those who read
+// GoogleTest.
 class RuleTest : public testing::Test {
  public:
-  RuleTest(Context& context, const SlotSpec& slot, const RuleSpec& rule) : context_(context), slot_(slot), rule_(rule) {}
+  RuleTest(Context& context, const Unit& unit, const RuleSpec& rule) : context_(context), unit_(unit), rule_(rule) {}
 
   void TestBody() override {
-    bool judged = false;
-    for (const Unit& unit : context_.units) {
-      if (unit.variant->slot != &slot_) continue;
-      Judge& judge = context_.judge(unit.variant->device);
-      RuleRecord record;
-      if (!judge.examiner) {
-        record.subject = subject_of(unit);
-        record.subject.rule = rule_.id;
-        record.verdict = Verdict::no_decision;
-        record.reason = Reason::no_device;
-        record.text = judge.absent;
-        context_.writer.line(to_json(record));
-      } else {
-        try {
-          record = judge.examiner->examine(unit, rule_);
-        } catch (const DeviceError& error) {
-          record.subject = subject_of(unit);
-          record.subject.rule = rule_.id;
-          record.verdict = Verdict::no_decision;
-          record.reason = Reason::no_device;
-          record.text = error.what();
-          context_.writer.line(to_json(record));
-        }
+    Judge& judge = context_.judge(unit_.variant->device);
+    RuleRecord record;
+    if (!judge.examiner) {
+      record = write_absent(judge.absent);
+    } else {
+      try {
+        record = judge.examiner->examine(unit_, rule_);
+      } catch (const DeviceError& error) {
+        record = write_absent(error.what());
       }
-      const std::string whose = record.subject.variant + " " + record.subject.device + " " + record.subject.dtype +
-                                (record.subject.ranks > 1 ? " x " + std::to_string(record.subject.ranks) : "");
-      if (record.verdict == Verdict::fail || record.verdict == Verdict::no_decision || record.verdict == Verdict::vacuous)
-        ADD_FAILURE() << whose << ": " << name_of(record.verdict) << " " << name_of(record.reason) << ": " << record.text;
-      judged = judged || record.verdict != Verdict::not_applicable;
     }
-    if (!judged && !HasFailure()) GTEST_SKIP() << "not applicable";
+    if (judge.examiner && &rule_ == context_.rules.back()) judge.examiner->finish(unit_);
+    if (record.verdict == Verdict::fail || record.verdict == Verdict::no_decision || record.verdict == Verdict::vacuous)
+      ADD_FAILURE() << name_of(record.verdict) << " " << name_of(record.reason) << ": " << record.text;
+    if (record.verdict == Verdict::not_applicable) GTEST_SKIP() << "not applicable";
   }
 
  private:
+  [[nodiscard]] RuleRecord write_absent(const std::string& why) {
+    RuleRecord record;
+    record.subject = subject_of(unit_);
+    record.subject.rule = rule_.id;
+    record.verdict = Verdict::no_decision;
+    record.reason = Reason::no_device;
+    record.text = why;
+    context_.writer.line(to_json(record));
+    return record;
+  }
+
   Context& context_;
-  const SlotSpec& slot_;
+  const Unit& unit_;
   const RuleSpec& rule_;
 };
+
+std::string name_of_case(const Unit& unit, const RuleSpec& rule) {
+  const Subject s = subject_of(unit);
+  return rule.id + "/" + s.variant + "/" + s.device + "/" + s.dtype + "/" + std::to_string(s.ranks);
+}
 
 }  // namespace
 
@@ -158,8 +159,7 @@ int parts_of(std::size_t units, int judges, Tier tier) {
   return parts;
 }
 
-std::vector<Unit> share_of(const std::vector<Unit>& units, int judge, int judges, Tier tier) {
-  const int parts = parts_of(units.size(), judges, tier);
+std::vector<Unit> share_of(const std::vector<Unit>& units, int judge, int judges, int parts) {
   std::vector<Unit> mine;
   for (std::size_t u = 0; u < units.size(); ++u)
     for (int part = 0; part < parts; ++part) {
@@ -180,12 +180,10 @@ void run_shard(const Options& options, const Candidate& candidate, const std::ve
   context.rules = selected_rules(options);
   // Elsewhere the parent applies them, to what its judges say together.
   if (options.in_process && !options.waivers.empty()) context.waivers = Waivers::read(options.waivers, today_utc());
-  for (const SlotSpec* slot : slot_catalogue()) {
-    if (std::none_of(units.begin(), units.end(), [&](const Unit& u) { return u.variant->slot == slot; })) continue;
+  for (const Unit& unit : context.units)
     for (const RuleSpec* rule : context.rules)
-      testing::RegisterTest(slot->id.c_str(), rule->id.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                            [&context, slot, rule]() -> RuleTest* { return new RuleTest(context, *slot, *rule); });
-  }
+      testing::RegisterTest(unit.variant->slot->id.c_str(), name_of_case(unit, *rule).c_str(), nullptr, nullptr, __FILE__,
+                            __LINE__, [&context, &unit, rule]() -> RuleTest* { return new RuleTest(context, unit, *rule); });
   // Arguments are the program's own; GoogleTest gets none, and its printer would drown the report.
   int argc = 1;
   char name[] = "assay";
@@ -196,8 +194,6 @@ void run_shard(const Options& options, const Candidate& candidate, const std::ve
   auto& listeners = testing::UnitTest::GetInstance()->listeners();
   delete listeners.Release(listeners.default_result_printer());
   [[maybe_unused]] const int by_googletest = RUN_ALL_TESTS();  // the lines decide
-  for (const Unit& unit : units)
-    if (auto& judge = context.judges[unit.variant->device]; judge.examiner) judge.examiner->finish(unit);
 }
 
 }  // namespace assay

@@ -1,6 +1,7 @@
-// shard.hpp: one judge: the GoogleTest cases (slot x rule) over its units, in this process.
+// shard.hpp: one judge: the GoogleTest cases (unit x rule) over its units, in this process.
 //
-// Promises: returns once every selected rule of every unit has its line in the writer. A device that is absent gives
+// Promises: returns once every selected rule of every unit has its line in the writer. Units follow each other, and a
+// unit's cases line is its last: what it has said until then is the whole of it. A device that is absent gives
 // NO_DECISION lines, never a skip. How units are shared among judges depends on their number and the tier alone.
 #pragma once
 
@@ -22,8 +23,9 @@ namespace assay {
 [[nodiscard]] int parts_of(std::size_t units, int judges, Tier);
 // How many judges these units keep busy.
 [[nodiscard]] int judges_for(std::size_t units, int cores);
-// What one judge has: no two parts of a unit, and as many as the others, give or take one.
-[[nodiscard]] std::vector<Unit> share_of(const std::vector<Unit>&, int judge, int judges, Tier);
+// What one judge has: no two parts of a unit, where there are no fewer judges than parts, and as many as the others, give
+// or take one.
+[[nodiscard]] std::vector<Unit> share_of(const std::vector<Unit>&, int judge, int judges, int parts);
 
 // `on_receipt`: given each receipt that was taken, one line.
 void run_shard(const Options&, const Candidate&, const std::vector<Unit>&, ResultWriter&,

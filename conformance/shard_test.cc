@@ -20,7 +20,7 @@ TEST(Shard, UnitsAreSharedWholeAndEvenly) {
         std::map<int, std::set<int>> parts;
         std::size_t least = units.size() * 8, most = 0;
         for (int j = 0; j < judges; ++j) {
-          const std::vector<Unit> mine = share_of(units, j, judges, tier);
+          const std::vector<Unit> mine = share_of(units, j, judges, parts_of(units.size(), judges, tier));
           std::set<int> own;
           for (const Unit& u : mine) {
             EXPECT_EQ(u.parts, parts_of(units.size(), judges, tier));

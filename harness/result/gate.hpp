@@ -11,6 +11,7 @@
 //   suite_digest(*run.gate);             // one digest of what judged
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>

@@ -268,6 +268,13 @@ FailureRecord failure_from(Fields& f) {
   return r;
 }
 
+ResumeRecord resume_from(Fields& f) {
+  ResumeRecord r;
+  r.started = f.text("started");
+  r.kept = f.count("kept");
+  return r;
+}
+
 EndRecord end_from(Fields& f) {
   EndRecord r;
   r.verdict = f.text("verdict");
@@ -307,6 +314,34 @@ void add_once(std::vector<Record>& records, Record record, const char* kind) {
   const auto same = [&](const Record& other) { return other.subject == record.subject; };
   if (std::ranges::any_of(records, same)) refuse(std::string("a second ") + kind + " line for the same subject");
   records.push_back(std::move(record));
+}
+
+// A finding is never lost: one of a unit that was begun again stands until the same rule fails there again.
+void add_failure(RunResults& results, FailureRecord failure) {
+  const auto end = results.failures.begin() + static_cast<std::ptrdiff_t>(results.earlier_failures);
+  const auto earlier = std::ranges::find(results.failures.begin(), end, failure.subject, &FailureRecord::subject);
+  if (earlier != end) {
+    results.failures.erase(earlier);
+    --results.earlier_failures;
+  }
+  results.failures.push_back(std::move(failure));
+}
+
+void add_resume(RunResults& results, ResumeRecord resume) {
+  if (resume.kept != static_cast<std::int64_t>(results.cases.size()))
+    refuse("in the resume line kept says " + std::to_string(resume.kept) + " units, and " +
+           std::to_string(results.cases.size()) + " have a cases line before it");
+  const auto unfinished = [&](const auto& record) {
+    Subject unit = record.subject;
+    unit.rule.clear();
+    return std::ranges::find(results.cases, unit, &CasesRecord::subject) == results.cases.end();
+  };
+  std::erase_if(results.rules, unfinished);
+  std::erase_if(results.failures,
+                [&](const FailureRecord& f) { return unfinished(f) && !fails_run(verdict_of(f.reason)); });
+  const auto kept = std::ranges::stable_partition(results.failures, unfinished);
+  results.earlier_failures = static_cast<std::size_t>(kept.begin() - results.failures.begin());
+  results.resumes.push_back(std::move(resume));
 }
 
 }  // namespace
@@ -396,6 +431,13 @@ json to_json(const FailureRecord& r) {
   return j;
 }
 
+json to_json(const ResumeRecord& r) {
+  json j = line_of("resume", {});
+  j["started"] = repaired(r.started);
+  j["kept"] = r.kept;
+  return j;
+}
+
 json to_json(const EndRecord& r) {
   json j = line_of("end", {});
   j["verdict"] = repaired(r.verdict);
@@ -438,7 +480,9 @@ void add_line(RunResults& results, std::string_view line) {
   } else if (kind == "rule") {
     add_once(results.rules, checked(rule_from(f)), "rule");
   } else if (kind == "failure") {
-    results.failures.push_back(checked(failure_from(f)));
+    add_failure(results, checked(failure_from(f)));
+  } else if (kind == "resume") {
+    add_resume(results, checked(resume_from(f)));
   } else if (kind == "end") {
     results.end = checked(end_from(f));
     results.has_end = true;

@@ -87,6 +87,13 @@ struct FailureRecord {
   std::vector<CellMap> maps = {};  // of the shrunk trial, then as first caught; left out where there is none
 };
 
+// A later process goes on with the run. Units without a cases line are judged again from their start: their rule lines
+// count no more, and a failure of the candidate's until the unit's new line for that rule says otherwise as well.
+struct ResumeRecord {
+  std::string started;    // UTC, ISO 8601
+  std::int64_t kept = 0;  // units that have a cases line
+};
+
 struct EndRecord {
   std::string verdict;  // PASS, FAIL, NO_DECISION
   int exit_code = 3;
@@ -99,6 +106,7 @@ struct EndRecord {
 [[nodiscard]] nlohmann::json to_json(const CasesRecord&);
 [[nodiscard]] nlohmann::json to_json(const RuleRecord&);
 [[nodiscard]] nlohmann::json to_json(const FailureRecord&);
+[[nodiscard]] nlohmann::json to_json(const ResumeRecord&);
 [[nodiscard]] nlohmann::json to_json(const EndRecord&);
 
 // One element of FailureRecord::worst: {"where", "actual", "expected", "bound"}, shortest text that reads back.
@@ -126,6 +134,8 @@ struct RunResults {
   std::vector<CasesRecord> cases;
   std::vector<RuleRecord> rules;
   std::vector<FailureRecord> failures;
+  std::vector<ResumeRecord> resumes;
+  std::size_t earlier_failures = 0;  // the first of `failures`: of units that were then begun again
   EndRecord end;
 };
 

@@ -200,6 +200,32 @@ TEST(Records, OrderOfLinesIsChecked) {
   EXPECT_NE(refusal(results, rule).find("end line"), std::string::npos);
 }
 
+TEST(Records, AResumeLineKeepsFinishedUnitsAndFindings) {
+  RunResults results = started();
+  const auto add = [&](const json& j) { return refusal(results, canonical(j)); };
+  const auto named = [](auto record, const char* dtype) {
+    record.subject.dtype = dtype;
+    return to_json(record);
+  };
+  for (const char* dtype : {"fp16", "bf16"}) EXPECT_EQ(add(named(forged_rule("a.b", Verdict::pass), dtype)), "accepted");
+  EXPECT_EQ(add(named(forged_failure("a.fails"), "fp16")), "accepted");
+  EXPECT_EQ(add(named(forged_failure("a.fails"), "bf16")), "accepted");
+  EXPECT_EQ(add(named(forged_failure("a.killed", Reason::killed), "bf16")), "accepted");
+  EXPECT_EQ(add(to_json(CasesRecord{{"norm.rmsnorm", "rows", "host", "fp16", {}}, 96, 3})), "accepted");
+  EXPECT_NE(add(to_json(ResumeRecord{"2024-06-07T08:09:10Z", 2})).find("1 have a cases line"), std::string::npos);
+  EXPECT_EQ(add(to_json(ResumeRecord{"2024-06-07T08:09:10Z", 1})), "accepted");
+  ASSERT_EQ(results.rules.size(), 1U) << "the unfinished unit is judged again";
+  EXPECT_EQ(results.rules[0].subject.dtype, "fp16");
+  EXPECT_EQ(results.failures.size(), 2U) << "the machine's is forgotten, the candidate's are not";
+  EXPECT_EQ(add(named(forged_rule("a.b", Verdict::pass), "bf16")), "accepted");
+  EXPECT_EQ(end_for(results).verdict, "FAIL");
+  EXPECT_EQ(add(named(forged_failure("a.fails", Reason::bound), "bf16")), "accepted");
+  ASSERT_EQ(results.failures.size(), 2U) << "found again: one and the same";
+  EXPECT_EQ(results.failures[1].reason, Reason::bound);
+  EXPECT_EQ(results.failures[0].subject.dtype, "fp16");
+  EXPECT_NE(add(named(forged_rule("a.b", Verdict::pass), "fp16")).find("second rule"), std::string::npos);
+}
+
 TEST(Records, AnotherSchemaIsRefusedBeforeItsKeysAre) {
   json run = to_json(forged_run());
   run["schema"] = 2;

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/case/json.hpp"
 #include "harness/catalogue/canonical.hpp"

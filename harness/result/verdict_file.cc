@@ -236,6 +236,7 @@ json run_of(const RunResults& results, const RunFiles& files, const ReceiptSums&
             {"library", run.library},
             {"isolation", run.isolation},
             {"trials", results.trials},
+            {"resumed", results.resumes.size()},
             {"results", {{"lines", lines_of(files.results)}, {"sha256", sha256_hex(files.results)}}},
             {"receipts", receipts_of(sums, files.receipts)},
             {"identity",

@@ -6,6 +6,9 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/case/json.hpp"
 #include "harness/catalogue/canonical.hpp"

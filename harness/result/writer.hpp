@@ -10,21 +10,30 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
 namespace assay {
 
+// A line did not reach the file: disk full and the like.
+class ResultsUnwritten : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 class ResultWriter {
  public:
-  // Creates the file, which must not exist yet with lines in it. Throws std::runtime_error with one sentence.
-  explicit ResultWriter(const std::string& path);
+  enum class Lines { none_yet, kept };  // what the file may hold already
+  // Creates the file, which must not exist yet with lines in it; or goes on with it: a last line that was cut off goes,
+  // one that lacks its newline alone gets it. Throws std::runtime_error with one sentence.
+  explicit ResultWriter(const std::string& path, Lines = Lines::none_yet);
   explicit ResultWriter(int fd);  // a pipe to the parent of --jobs; not owned
   ~ResultWriter();
   ResultWriter(const ResultWriter&) = delete;
   ResultWriter& operator=(const ResultWriter&) = delete;
 
-  void line(const nlohmann::json&);      // throws std::runtime_error: disk full and the like
+  void line(const nlohmann::json&);      // throws ResultsUnwritten; std::runtime_error for what is no line
   void raw_line(std::string_view text);  // a line that a --jobs child wrote, without its newline
 
  private:

@@ -75,6 +75,21 @@ TEST_F(ResultFile, AFileWithLinesIsNeverAppendedTo) {
   EXPECT_EQ(text(), "{}\n");
 }
 
+TEST_F(ResultFile, WhatIsGoneOnWithEndsInAWholeLineFirst) {
+  const std::string torn(200'000, 'x');  // more than is read at once
+  for (const auto& [before, after] : {std::pair<std::string, std::string>{"", "[3]\n"},
+                                      {"{}\n", "{}\n[3]\n"},
+                                      {"{}\n{\"a\":", "{}\n[3]\n"},
+                                      {"{}\n{\"a\":1}", "{}\n{\"a\":1}\n[3]\n"},
+                                      {"{}\n\"" + torn, "{}\n[3]\n"},
+                                      {"\"" + torn, "[3]\n"},
+                                      {"\"" + torn + "\"\n{", "\"" + torn + "\"\n[3]\n"}}) {
+    std::ofstream(path_, std::ios::binary | std::ios::trunc) << before;
+    ResultWriter(path_, ResultWriter::Lines::kept).raw_line("[3]");
+    EXPECT_EQ(text(), after);
+  }
+}
+
 TEST_F(ResultFile, AnEmptyFileIsTaken) {
   std::ofstream(path_) << "";
   EXPECT_EQ(complaint([&] { ResultWriter(path_).raw_line("{}"); }), "none");
