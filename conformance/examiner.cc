@@ -17,6 +17,7 @@
 #include "harness/drive/cell_map_of.hpp"
 #include "harness/drive/drives.hpp"
 #include "harness/shrink/driver.hpp"
+#include "harness/worker/oom_kills.hpp"
 
 namespace assay {
 namespace {
@@ -25,6 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kWaryTrials = 200;
 constexpr int kRoutedCases = 6;  // drawn ones; the boundaries of a domain have trials of their own
+constexpr int kEnduranceCases = 2;  // of very many calls each
 constexpr std::chrono::milliseconds kMoment(20);
 
 double seconds_since(Clock::time_point start) {
@@ -88,6 +90,7 @@ struct Examiner::UnitState {
   std::int64_t observed = 0;                                // cases that ran, here or in another part
   Tried tried;                                              // what these met
   int routed = 0, boundaries = 0;                           // through the router: of them, and beside them
+  int endured = 0;                                          // of them
   std::map<std::string, std::vector<std::string>> warnings; // by rule
   bool corpus_done = false;
   // Failures that no rule's own judgement shapes (the worker's end, a refused step), already shrunk: by trial and text.
@@ -150,6 +153,7 @@ Observation observe_patiently(Bench& bench, const Trial& trial, Tier tier, int& 
   // While a failure is made smaller it has been reproduced already.
   if (seen.fault && seen.fault->reason == Reason::timeout && !seen.others.empty() && !bench.shrinking())
     reproduce_hang(bench, trial, tier, seen);
+  const std::optional<std::uint64_t> oom_kills_before = oom_kills();
   for (int again = 0; again < 2 && seen.fault && seen.fault->verdict == Verdict::no_decision; ++again) {
     const Reason before = seen.fault->reason;
     if (before == Reason::harness) wary = kWaryTrials;
@@ -159,6 +163,13 @@ Observation observe_patiently(Bench& bench, const Trial& trial, Tier tier, int& 
       seen.fault->verdict = Verdict::fail;
       seen.fault->reason = Reason::corrupts_worker;
       seen.fault->text = "trusted code of the worker dies after this call, in two fresh workers: " + seen.fault->text;
+    }
+    // A candidate can kill its own process: what the machine kills, it kills for want of memory, and counts.
+    if (again == 1 && before == Reason::killed && seen.fault && seen.fault->reason == Reason::killed &&
+        oom_kills_before && oom_kills() == oom_kills_before) {
+      seen.fault->verdict = Verdict::fail;
+      seen.fault->reason = Reason::exit;
+      seen.fault->text = "the process is killed in this call, in two fresh workers, while the machine wants for no memory";
     }
   }
   return seen;
@@ -225,6 +236,7 @@ void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
       trial.part.cases.push_back(std::move(second));
     }
     if (!fits(*unit.variant->slot, trial.part)) continue;
+    if (drive == Drive::endurance && ++state.endured > kEnduranceCases) continue;
     const auto start = Clock::now();
     const Observation seen = observe_patiently(bench_, trial, config_.tier, wary_);
     record(unit, state, seen, 1e3 * seconds_since(start));

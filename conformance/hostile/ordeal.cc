@@ -111,7 +111,7 @@ std::string ending_text(const Ending& e) {
 }
 
 std::string stray_file(const std::string& report) {
-  static const std::set<std::string> known = {"results.jsonl", "receipts.jsonl", "junit.xml", "verdict.json", "trials"};
+  static const std::set<std::string> known = {"results.jsonl", "receipts.jsonl", "junit.xml", "verdict.json", "trials", ".lock"};
   for (const auto& entry : std::filesystem::directory_iterator(report))
     if (!known.count(entry.path().filename())) return entry.path().filename();
   return {};

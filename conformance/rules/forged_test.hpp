@@ -260,6 +260,11 @@ inline Observation right(Drive drive, const Case& c = base_case()) {
       seen.loss = {1, Loss::exits, 1, "", 20, 5000, {}};
       call("before a rank is lost"), call("after a rank was lost", 1);
       break;
+    case Drive::endurance:
+      seen.endured = 4096;
+      seen.held.assign(9, 64 << 20);
+      call("the first call"), call("after 900 calls", 1), call("replay after 1900 calls", 2);
+      break;
     case Drive::routed:
       seen.variant.routing = routing({"forged"});
       for (const RoutedSeen& r : right_routes()) {
@@ -312,6 +317,10 @@ inline Change failed(Op op, StepCode code) {
 // Of one prepare; the fewest bits and bytes of all prepares are what counts.
 inline Change left(std::uint32_t surroundings) {
   return [=](Observation& seen) { seen.prepares.at(1).surroundings = surroundings; };
+}
+
+inline Change surroundings(std::uint32_t bits) {
+  return [=](Observation& seen) { seen.surroundings = bits; };
 }
 
 inline std::string said(const Judgement& j) {

@@ -116,6 +116,14 @@ Judgement ranks_exchanged(const Observation& seen) {
   return any ? pass(judging::informative(seen)) : not_applicable();
 }
 
+Judgement endurance(const Observation& seen) {
+  for (const CallSeen& call : seen.calls) {
+    if (auto found = judging::unwritten(call)) return *found;
+    if (auto found = judging::mismatch(seen, call, Reason::not_repeatable)) return *found;
+  }
+  return pass(judging::informative(seen));
+}
+
 const RuleRow rows[] = {
     RuleRow{{.id = "relation.rank_permutation",
              .sentence = "Exchanging the ranks' inputs exchanges nothing but rounding.",
@@ -123,6 +131,12 @@ const RuleRow rows[] = {
              .drives = {Drive::variation},
              .kinds = {Kind::collective},
              .judge = ranks_exchanged}},
+    RuleRow{{.id = "relation.endurance",
+             .sentence = "After very many calls and replays in one process the next is as right as the first.",
+             .how = "stretches of calls of drawn lengths, 4,096 in all in the quick tier and 262,144 in a gate where they "
+                    "are cheap; after each, a call and a replay with fresh inputs and poison are judged",
+             .drives = {Drive::endurance},
+             .judge = endurance}},
     RuleRow{{.id = "relation.repeatable",
              .sentence = "A variant that says DETERMINISTIC gives the same bytes 8 times, under other load.",
              .how = "the same call beside other work on the device; on the host under other orders of blocks",

@@ -129,6 +129,16 @@ const std::vector<Misdeed>& misdeeds() {
        }},
       {"relation.linearity", Drive::variation, Reason::not_linear, nudged(kFirstChangedCall + 2)},
       {"relation.linearity", Drive::variation, Reason::not_linear, another_answer(kFirstChangedCall + 2, 0)},
+      {"relation.endurance", Drive::endurance, Reason::not_repeatable, wrong(1)},
+      {"relation.endurance", Drive::endurance, Reason::unwritten, unwritten(2)},
+      {"write.surroundings", Drive::eager, Reason::left_behind, surroundings(kEnvironment)},
+      {"write.surroundings", Drive::eager, Reason::left_behind, surroundings(kSignalHandlers)},
+      {"write.surroundings", Drive::guard_pages, Reason::left_behind, surroundings(kDirectory)},
+      {"write.surroundings", Drive::capture_replay, Reason::left_behind, surroundings(kRounding)},
+      {"write.no_growth", Drive::endurance, Reason::growth,
+       [](Observation& seen) {
+         for (std::size_t i = 0; i < seen.held.size(); ++i) seen.held[i] += static_cast<std::int64_t>(i) * (2 << 20);
+       }},
       {"prepare.once", Drive::prepared, Reason::prepared, wrong(0)},
       {"prepare.once", Drive::prepared, Reason::prepared, another_answer(1, 0)},
       {"prepare.isolated", Drive::prepared, Reason::not_isolated, another_answer(3, 2)},  // B's weights serve A
@@ -337,6 +347,9 @@ const std::vector<Empty>& empties() {
       {"prepare.once", Drive::prepared, pass, uninformative},
       {"prepare.once", Drive::prepared, no, [](Observation& seen) { seen.prepares.clear(); }},
       {"prepare.isolated", Drive::prepared, pass, uninformative},
+      {"relation.endurance", Drive::endurance, pass, uninformative},
+      {"write.surroundings", Drive::eager, pass, nothing},
+      {"write.no_growth", Drive::endurance, no, [](Observation& seen) { seen.held.clear(); }},
       {"prepare.isolated", Drive::prepared, no, nothing},
       {"prepare.raw_unchanged", Drive::prepared, no, [](Observation& seen) { seen.weights.clear(); }},
       {"prepare.bounded", Drive::prepared, no, [](Observation& seen) { seen.prepares.clear(); }},
@@ -471,6 +484,14 @@ TEST(Rules, MemoryThatOthersTakeOnASharedDeviceIsNoGrowth) {
   Observation seen = right(Drive::many_replays);
   for (std::size_t i = 3; i < seen.usage.size(); ++i) seen.usage[i].bytes_used += 1u << 30;
   EXPECT_EQ(name_of(judge(*find_rule("graph.no_growth"), seen).verdict), "PASS");
+}
+
+TEST(Rules, MemoryThatIsTakenOnceIsNoGrowthOfTheProcess) {
+  for (const std::size_t from : {std::size_t{1}, std::size_t{6}}) {
+    Observation seen = right(Drive::endurance);
+    for (std::size_t i = from; i < seen.held.size(); ++i) seen.held[i] += 256 << 20;
+    EXPECT_EQ(name_of(judge(*find_rule("write.no_growth"), seen).verdict), "PASS") << "after stretch " << from;
+  }
 }
 
 TEST(Rules, AReferenceThatIsNotFiniteDecidesNothing) {

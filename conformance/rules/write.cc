@@ -1,5 +1,6 @@
 // write.*: the write-into-output contract.
 #include "conformance/rules/judging.hpp"
+#include "harness/drive/drives.hpp"
 #include "harness/tensor/cells.hpp"
 
 namespace assay {
@@ -78,6 +79,27 @@ Judgement no_alias(const Observation& seen) {
   return pass(judging::informative(seen));
 }
 
+Judgement surroundings(const Observation& seen) {
+  std::string what;
+  const std::pair<std::uint32_t, const char*> names[] = {{kEnvironment, "the environment"},
+                                                         {kSignalHandlers, "a signal handler"},
+                                                         {kDirectory, "the working directory"},
+                                                         {kRounding, "how the thread rounds"}};
+  for (const auto& [bit, name] : names)
+    if (seen.surroundings & bit) what += (what.empty() ? "" : ", ") + std::string(name);
+  if (!what.empty()) return fail(Reason::left_behind, "the calls left changed in their process: " + what);
+  return pass(!seen.calls.empty());
+}
+
+Judgement no_growth(const Observation& seen) {
+  if (seen.held.size() < 2) return not_applicable();
+  if (grows(seen.held))
+    return fail(Reason::growth, "the process holds " + std::to_string(seen.held.back() - seen.held.front()) +
+                                    " bytes more on the host after " + std::to_string(seen.endured) +
+                                    " calls, and grew in every stretch of them");
+  return pass();
+}
+
 Judgement no_return(const Observation& seen) { return pass(!seen.calls.empty()); }
 
 const RuleRow rows[] = {
@@ -110,6 +132,17 @@ const RuleRow rows[] = {
              .how = "disjoint storages at drawn distances and in both orders, moved between calls",
              .drives = {Drive::relocated},
              .judge = no_alias}},
+    RuleRow{{.id = "write.surroundings",
+             .sentence = "A call leaves its process as it was: environment, signal handlers, directory, rounding.",
+             .how = "each read before the first call of a program and after its last",
+             .drives = {Drive::eager, Drive::guard_pages, Drive::capture_replay},
+             .judge = surroundings}},
+    RuleRow{{.id = "write.no_growth",
+             .sentence = "The process holds no more on the host after very many calls than after a few.",
+             .how = "heap in use and touched pages after each of eight stretches of calls; growth in every one of the "
+                    "last four, by more than 4 MiB",
+             .drives = {Drive::endurance},
+             .judge = no_growth}},
     RuleRow{{.id = "write.no_return",
              .sentence = "The status is the only thing returned, and inside the declared domain it is ASSAY_OK.",
              .how = "any other status fails the call; nothing is served in its place",

@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr std::array<std::string_view, kDrives> kDriveNames{
     "eager",         "two_poisons",  "relocated",  "guard_pages",    "garbage",            "variation", "repeat_under_load",
     "late_producer", "held_stream",  "two_streams", "capture_replay", "interleaved_graphs", "regrow",    "many_replays",
-    "prepared",      "burst",        "groups",     "one_rank", "routed"};
+    "prepared",      "burst",        "groups",     "one_rank", "routed", "endurance"};
 
 [[noreturn]] void refuse(const std::string& why) { throw std::invalid_argument(why); }
 

@@ -52,9 +52,9 @@ inline constexpr std::int64_t kMostRanks = 16;
 enum class Drive : std::uint8_t {
   eager, two_poisons, relocated, guard_pages, garbage, variation, repeat_under_load, late_producer, held_stream,
   two_streams, capture_replay, interleaved_graphs, regrow, many_replays, prepared, burst, groups, one_rank,
-  routed,
+  routed, endurance,
 };
-inline constexpr std::size_t kDrives = 19;
+inline constexpr std::size_t kDrives = 20;
 [[nodiscard]] std::string_view name_of(Drive) noexcept;
 [[nodiscard]] Drive drive_from(std::string_view);                     // throws std::invalid_argument
 [[nodiscard]] std::size_t cases_of(Drive) noexcept;                   // how many cases the drive's program takes

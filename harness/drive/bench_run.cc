@@ -20,7 +20,7 @@ constexpr double kMsPerCell = 2e-4;
 double work_steps(const Program& program) {
   double steps = 0;
   for (std::uint32_t i = 0; i < program.step_count; ++i)
-    steps += program.steps[i].op == Op::call || program.steps[i].op == Op::launch;
+    if (const ProgramStep& step = program.steps[i]; step.op == Op::call || step.op == Op::launch) steps += 1.0 + step.pattern;
   return std::max(1.0, steps);
 }
 
@@ -142,6 +142,7 @@ RankSet::Run Bench::State::run(int deadline, const std::string& named) {
   for (int r = 0; r < world; ++r) {
     const ProgramResult* theirs = (*workers)[r].program().results;
     results[static_cast<std::size_t>(r)].assign(theirs, theirs + steps);
+    if (steps > 0) seen_by(r).surroundings |= results[static_cast<std::size_t>(r)].back().surroundings;
   }
   if (!outcome.fault) slowest_ms = std::max(slowest_ms, ms / work_steps(*program));
   return outcome;

@@ -43,6 +43,7 @@ void drive_burst(Bench&, Observation&);
 void drive_groups(Bench&, Observation&);
 void drive_one_rank(Bench&, Observation&);
 void drive_routed(Bench&, Observation&);
+void drive_endurance(Bench&, Observation&);
 
 // ---- pieces that drives share ----
 
@@ -58,6 +59,11 @@ void capture(Bench&, const Bindings&, std::uint32_t graph, const std::string& la
 
 // Whether memory in use grew in every interval, and by more than a block in all.
 [[nodiscard]] bool grows(const std::vector<DeviceUsage>&);
+// Whether what the process holds grew in every stretch of the second half, and by more than a block in that half.
+[[nodiscard]] bool grows(const std::vector<std::int64_t>& held);
+// Calls that cost little: cells of all outputs, and multiply-adds.
+inline constexpr std::int64_t kEnduranceCells = 4096;
+inline constexpr double kEnduranceWork = 1 << 16;
 
 // Appends one plain call of a pushed binding on stream 0, to the end of the device, and collects it.
 bool call_and_collect(Bench&, Binding&, const std::string& label, CollectNotes notes = {});

@@ -118,6 +118,7 @@ struct Observation {
 
   std::vector<CallSeen> calls;
   std::vector<PrepareSeen> prepares;   // in order
+  std::uint32_t surroundings = 0;      // Surrounding bits: what the trial's calls left changed in their process
   std::vector<InputSeen> weights;      // raw weights at the trial's end
   std::vector<InputSeen> large_inputs; // at the trial's end; smaller ones are in their calls
   std::vector<CallSeen> bystanders;    // buffers of earlier calls, re-read later: must be as they were filled
@@ -132,6 +133,9 @@ struct Observation {
   // many_replays.
   std::vector<DeviceUsage> usage;      // before the first interval and after each
   std::int64_t replays = 0;
+  // endurance.
+  std::vector<std::int64_t> held;      // bytes of the process on the host, before the first stretch and after each
+  std::int64_t endured = 0;            // calls and replays in all
 
   std::shared_ptr<const ReceiptBook> receipts;  // of the launch, as far as it had come after this trial
   std::vector<RoutedSeen> routed;      // routed: in order

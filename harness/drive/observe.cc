@@ -1,5 +1,6 @@
 #include <stdexcept>
 
+#include "harness/case/generate.hpp"
 #include "harness/drive/drives.hpp"
 
 namespace assay {
@@ -28,6 +29,7 @@ DriveFunction function_of(Drive drive) {
     case Drive::groups: return drive_groups;
     case Drive::one_rank: return drive_one_rank;
     case Drive::routed: return drive_routed;
+    case Drive::endurance: return drive_endurance;
   }
   throw std::logic_error("a drive without a program");
 }
@@ -66,6 +68,11 @@ bool fits(const SlotSpec& slot, const TrialPart& part) {
   if (part.drive == Drive::two_streams && slot.kind == Kind::collective) return false;
   for (const Case& c : part.cases)
     if (part.drive == Drive::guard_pages && slot.input_bytes(c) > kGuardBytes) return false;
+  if (part.drive == Drive::endurance) {
+    const Case& c = part.cases.front();
+    return !c.far && slot.output_cells(c) > 0 && slot.output_cells(c) <= kEnduranceCells &&
+           work_of(slot, c) <= kEnduranceWork;
+  }
   // Nor does a call without cells need its peers.
   if (!captures(part.drive) && part.drive != Drive::burst && part.drive != Drive::one_rank) return true;
   for (const Case& c : part.cases)

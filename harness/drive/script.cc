@@ -67,6 +67,7 @@ int Script::simple(Op op, std::uint32_t stream, std::uint32_t a) {
   step.stream = stream;
   step.a = a;
   step.argument_count = 0;
+  step.pattern = 0;
   labels_.push_back(label_);
   ranks_.push_back(kAllRanks);
   return static_cast<int>(program_.step_count++);
@@ -153,6 +154,8 @@ int Script::call(const Binding& binding, std::uint32_t stream, std::uint32_t var
   }
   return index;
 }
+
+void Script::repeat(int step, std::uint32_t more) { program_.steps[step].pattern = more; }
 
 int Script::copy(std::uint32_t stream, ProgramRegion to, ProgramRegion from) {
   const int index = simple(Op::copy, stream);

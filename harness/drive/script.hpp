@@ -95,6 +95,7 @@ class Script {
 
   int call(const Binding&, std::uint32_t stream);                         // of the trial's variant
   int call(const Binding&, std::uint32_t stream, std::uint32_t variant);  // of another one of the slot
+  void repeat(int step, std::uint32_t more);                              // of a call or launch: so many times more
   int facts();                                                            // of the group that a call is given
   int prepare(const Binding&, std::uint32_t stream, bool measured);
   int release(const Binding&, std::uint32_t stream);

@@ -282,8 +282,11 @@ RankSet::Run RankSet::run(int deadline_ms, const std::string& named_calls) {
   Run outcome = together(std::vector<bool>(ranks_.size(), false), deadline_ms,
                          [](WorkerSession& rank) { return !rank.refusal().empty() || has_failed_step(rank); });
   take_receipts();
-  if (outcome.failed >= 0 && !(*this)[outcome.failed].refusal().empty())
-    throw DeviceError((*this)[outcome.failed].refusal());
+  if (outcome.failed >= 0)
+    if (auto disobeyed = (*this)[outcome.failed].disobeyed()) {
+      disobeyed->rank = outcome.failed;
+      outcome.fault = std::move(disobeyed);
+    }
   for (std::size_t r = 0; !outcome.fault && r < ranks_.size(); ++r)
     if (ranks_[r]->alive())
       if (auto left = ranks_[r]->left_behind()) {

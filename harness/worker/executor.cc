@@ -82,6 +82,8 @@ class PhaseGuard {
   std::uint32_t before_;
 };
 
+constexpr std::uint32_t kCallsAtOnce = 64;  // of a step that calls many times, before its stream is waited for
+
 std::string first_line(const char* text, std::size_t capacity) {
   std::string line(text, strnlen(text, capacity));
   if (const auto end = line.find('\n'); end != std::string::npos) line.resize(end);
@@ -208,6 +210,13 @@ Outcome Executor::call(Program& program, const ProgramStep& step, ProgramResult&
     call.workspace_bytes = bytes;
   }
 
+  // All but the last of a step that calls many times: what fails in one of them ends the step.
+  for (std::uint32_t i = 0; i < step.pattern; ++i) {
+    if (const Outcome repeated = call_again(variant, frame, result); !repeated.ok()) return repeated;
+    if (i % kCallsAtOnce == kCallsAtOnce - 1)
+      if (const Outcome ended = wait_for(step.stream); !ended.ok()) return ended;
+  }
+
   box_.calls = box_.calls + 1;
   receipts_.entering(box_.step, step.a);
   const auto enqueued = device_.enqueued();
@@ -219,7 +228,7 @@ Outcome Executor::call(Program& program, const ProgramStep& step, ProgramResult&
   result.nanoseconds = static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count());
   PhaseGuard phase(box_, Phase::after_entry);
-  result.binding = frame.changes();
+  result.binding |= frame.changes();
   if (const Outcome verdict = after_candidate(result); !verdict.ok()) return verdict;
   if (result.status != ASSAY_OK)
     return {StepCode::entry_failed, "the entry returned status " + std::to_string(result.status) + " " +
@@ -228,6 +237,25 @@ Outcome Executor::call(Program& program, const ProgramStep& step, ProgramResult&
     receipts_.returned(box_.step, step.a, step.stream,
                        enqueued ? std::optional(*device_.enqueued() - *enqueued) : std::nullopt);
   return {};
+}
+
+Outcome Executor::call_again(const assay_variant& variant, Frame& frame, ProgramResult& result) {
+  box_.calls = box_.calls + 1;
+  {
+    PhaseGuard phase(box_, Phase::entry);
+    result.status = call_entry(variant.entry.any, &frame.call, frame.arguments);
+  }
+  PhaseGuard phase(box_, Phase::after_entry);
+  result.binding |= frame.changes();
+  if (result.status != ASSAY_OK)
+    return {StepCode::entry_failed, "the entry returned status " + std::to_string(result.status) + " " +
+                                        first_line(frame.error, sizeof frame.error)};
+  return device_.verdict_on_call();
+}
+
+Outcome Executor::wait_for(std::uint32_t stream) {
+  PhaseGuard phase(box_, Phase::waiting);
+  return device_.sync(stream);
 }
 
 Outcome Executor::after_candidate(ProgramResult& result) {
@@ -367,12 +395,15 @@ Outcome Executor::step(Program& program, const ProgramStep& s, ProgramResult& re
     case Op::unhold: return device_.unhold(s.stream);
     case Op::begin_capture: return device_.begin_capture(s.stream, static_cast<CaptureMode>(s.a));
     case Op::end_capture: return device_.end_capture(s.stream, s.a, result.graph);
-    case Op::launch: return device_.launch(s.a, s.stream);
+    case Op::launch:
+      for (std::uint32_t i = 0; i < s.pattern; ++i) {
+        if (const Outcome o = device_.launch(s.a, s.stream); !o.ok()) return o;
+        if (i % kCallsAtOnce == kCallsAtOnce - 1)
+          if (const Outcome ended = wait_for(s.stream); !ended.ok()) return ended;
+      }
+      return device_.launch(s.a, s.stream);
     case Op::drop_graph: return device_.drop_graph(s.a);
-    case Op::sync: {
-      PhaseGuard phase(box_, Phase::waiting);
-      return device_.sync(s.stream);
-    }
+    case Op::sync: return wait_for(s.stream);
     case Op::sync_device: {
       PhaseGuard phase(box_, Phase::waiting);
       return device_.sync_device();
@@ -380,7 +411,9 @@ Outcome Executor::step(Program& program, const ProgramStep& s, ProgramResult& re
     case Op::scribble:
       for (auto& frame : frames_) frame->scribble();
       return {};
-    case Op::usage: return device_.usage(result.usage);
+    case Op::usage:
+      result.host_bytes = host_bytes_held();
+      return device_.usage(result.usage);
     case Op::schedule:
       device_.schedule({(s.a & 1) != 0, s.to.offset, (s.a & 2) != 0});
       return {};
@@ -442,6 +475,7 @@ void Executor::run(Program& program, std::optional<NamedCalls> named) {
   receipts_.begin(std::move(named));
   box_.step = 0;
   bool failed = false;
+  const Surroundings before = quick_surroundings();
   const std::uint32_t count = std::min(program.step_count, kMaxSteps);
   for (std::uint32_t i = 0; i < count; ++i) {
     box_.step = i;
@@ -457,6 +491,7 @@ void Executor::run(Program& program, std::optional<NamedCalls> named) {
     if (!failed) tell_receipts(program.steps[i], result);
     program.done = i + 1;
   }
+  if (count > 0) program.results[count - 1].surroundings |= changed(before, quick_surroundings());
   // A process that a kernel left behind, rather than an entry.
   if (count > 0 && children_left) program.results[count - 1].children += children_left();
 }

@@ -57,6 +57,8 @@ class Executor {
   Outcome prepare(Program&, const ProgramStep&, ProgramResult&);
   Outcome release(std::uint64_t token, ProgramResult*);
   Outcome lose(const ProgramStep&);
+  Outcome call_again(const assay_variant&, Frame&, ProgramResult&);
+  Outcome wait_for(std::uint32_t stream);
   Outcome after_candidate(ProgramResult&);
   Outcome enter_group(std::uint32_t group, assay_call&) const;
   void tell_receipts(const ProgramStep&, const ProgramResult&);

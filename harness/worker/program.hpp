@@ -15,7 +15,7 @@ namespace assay {
 inline constexpr std::uint32_t kMaxSteps = 256, kMaxTensors = 256, kMaxArguments = 24, kMaxRank = 6;
 
 enum class Op : std::uint32_t {
-  call,           // variant, arguments, stream
+  call,           // variant, arguments, stream; `pattern` times more, of which nobody looks at one alone
   copy,           // stream; to, from: tensor regions of equal bytes (trusted addresses)
   fill,           // stream; to; pattern
   load,           // stream: other work beside the candidate's
@@ -24,7 +24,7 @@ enum class Op : std::uint32_t {
   hold, unhold,   // stream
   begin_capture,  // stream, mode in a
   end_capture,    // stream, graph a
-  launch,         // graph a on stream
+  launch,         // graph a on stream; `pattern` times more
   drop_graph,     // graph a
   sync,           // stream
   sync_device,
@@ -85,8 +85,8 @@ struct ProgramStep {
   ProgramArgument arguments[kMaxArguments];
 };
 
-// Bits of ProgramResult::surroundings: what a prepare step left changed around it.
-enum Surrounding : std::uint32_t { kEnvironment = 1, kSignalHandlers = 2, kDirectory = 4, kThreads = 8 };
+// Bits of ProgramResult::surroundings: what a prepare step, or a whole program, left changed around it.
+enum Surrounding : std::uint32_t { kEnvironment = 1, kSignalHandlers = 2, kDirectory = 4, kThreads = 8, kRounding = 16 };
 
 // Bits of ProgramResult::binding: what a call left changed in an output's descriptor.
 enum BindingChange : std::uint32_t { kData = 1, kShape = 2, kStrides = 4, kDType = 8, kDeviceField = 16, kOffset = 32,
@@ -100,8 +100,8 @@ struct ProgramResult {
   std::uint64_t nanoseconds = 0;
   GraphInventory graph;           // of end_capture
   DeviceUsage usage;              // of usage
-  std::uint32_t surroundings = 0; // Surrounding bits of prepare
-  std::int64_t device_bytes = 0, host_bytes = 0;  // that prepare left held
+  std::uint32_t surroundings = 0; // Surrounding bits of prepare; of the last step: of the program, without threads
+  std::int64_t device_bytes = 0, host_bytes = 0;  // that prepare left held; host_bytes of usage: what the process holds
   std::int32_t group_rank = 0, group_size = 1;    // of facts; without a group, one
   std::uint64_t group_id = 0, entries = 0;
   char text[160] = {};            // one line for people, NUL-terminated

@@ -381,8 +381,28 @@ std::optional<Fault> WorkerSession::init(std::uint32_t variant, std::uint32_t gr
 
 std::optional<Fault> WorkerSession::run(int deadline_ms, const std::string& named) {
   if (auto fault = state_->command(Frame::run, named, {}, deadline_ms)) return fault;
-  if (state_->answer.failed) throw DeviceError(state_->refusal);
+  if (auto fault = disobeyed()) return fault;
   return left_behind();
+}
+
+// A worker that is itself runs any program to its first step that is not ok, and says which that is. What another
+// answer means is for fresh workers to show: candidate code can write to the socket, and to the results.
+std::optional<Fault> WorkerSession::disobeyed() const {
+  const Program& p = *state_->program;
+  const auto* const end = p.results + std::min(p.step_count, kMaxSteps);
+  const auto* const bad = std::find_if(p.results, end, [](const ProgramResult& r) { return r.code != StepCode::ok; });
+  Fault f;
+  f.verdict = Verdict::no_decision;
+  f.reason = Reason::harness;
+  f.phase = Phase::trusted;
+  if (state_->answer.failed)
+    f.text = "the worker refused a program: " + state_->refusal;
+  else if (bad != end && bad->code == StepCode::not_run)
+    f.text = "the worker said that it had run a program, and had not run all of it";
+  else
+    return std::nullopt;
+  f.step = static_cast<std::uint32_t>(bad == end ? 0 : bad - p.results);
+  return f;
 }
 
 // A call that left processes behind is a fault, though the worker lives.

@@ -94,6 +94,7 @@ class WorkerSession {
   // Ends it, where it lives, and blames by its black box. `ended`: hear() said so; else the deadline has passed.
   Fault bury(bool ended);
   [[nodiscard]] std::optional<Fault> left_behind();                // processes, of the last run
+  [[nodiscard]] std::optional<Fault> disobeyed() const;            // its answer to the last run is none that it gives
 
   [[nodiscard]] Program& program() noexcept;
   [[nodiscard]] const std::string& description() const noexcept;   // JSON of LibraryDescription, after load

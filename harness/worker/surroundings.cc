@@ -4,12 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 
 #include "harness/worker/program.hpp"
+
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 extern char** environ;
 
@@ -36,9 +41,23 @@ std::int64_t status_field(const char* name) {
   return value;
 }
 
+std::uint64_t rounding() {
+  auto mode = static_cast<std::uint64_t>(std::fegetround());
+#ifdef __SSE__
+  constexpr unsigned kFlags = 0x3F;  // of what happened, not of what will
+  mode |= static_cast<std::uint64_t>(_mm_getcsr() & ~kFlags) << 32;
+#endif
+  return mode;
+}
+
+std::int64_t heap_in_use() {
+  const struct mallinfo2 heap = mallinfo2();
+  return static_cast<std::int64_t>(heap.uordblks + heap.hblkhd);
+}
+
 }  // namespace
 
-Surroundings surroundings() {
+Surroundings quick_surroundings() {
   Surroundings s;
   s.environment = kBasis;
   for (char** e = environ; e && *e; ++e) s.environment = mix(s.environment, *e, std::strlen(*e) + 1);
@@ -50,17 +69,25 @@ Surroundings surroundings() {
   }
   char path[PATH_MAX];
   if (getcwd(path, sizeof path)) s.directory = path;
-  s.threads = status_field("Threads:");
-  s.anonymous_bytes = 1024 * status_field("RssAnon:");
-  const struct mallinfo2 heap = mallinfo2();
-  s.heap_bytes = static_cast<std::int64_t>(heap.uordblks + heap.hblkhd);
+  s.rounding = rounding();
   return s;
 }
+
+Surroundings surroundings() {
+  Surroundings s = quick_surroundings();
+  s.threads = status_field("Threads:");
+  s.anonymous_bytes = 1024 * status_field("RssAnon:");
+  s.heap_bytes = heap_in_use();
+  return s;
+}
+
+std::int64_t host_bytes_held() { return std::max(heap_in_use(), 1024 * status_field("RssAnon:")); }
 
 std::uint32_t changed(const Surroundings& before, const Surroundings& after) noexcept {
   return (before.environment != after.environment ? kEnvironment : 0u) |
          (before.signal_handlers != after.signal_handlers ? kSignalHandlers : 0u) |
-         (before.directory != after.directory ? kDirectory : 0u) | (after.threads > before.threads ? kThreads : 0u);
+         (before.directory != after.directory ? kDirectory : 0u) | (after.threads > before.threads ? kThreads : 0u) |
+         (before.rounding != after.rounding ? kRounding : 0u);
 }
 
 std::int64_t host_bytes_grown(const Surroundings& before, const Surroundings& after) noexcept {

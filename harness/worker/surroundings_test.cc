@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cfenv>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -50,6 +51,17 @@ TEST(Surroundings, ASignalHandlerIsSeen) {
   sigaction(SIGUSR2, &kept, nullptr);
   EXPECT_EQ(changed(before, after), static_cast<std::uint32_t>(kSignalHandlers));
   EXPECT_EQ(changed(before, surroundings()), kNothing);
+}
+
+TEST(Surroundings, AnotherRoundingOfTheThreadIsSeenAndWhatItMetIsNot) {
+  const Surroundings before = quick_surroundings();
+  ASSERT_EQ(std::fesetround(FE_DOWNWARD), 0);
+  const Surroundings after = quick_surroundings();
+  std::fesetround(FE_TONEAREST);
+  EXPECT_EQ(changed(before, after), static_cast<std::uint32_t>(kRounding));
+  std::feraiseexcept(FE_INEXACT | FE_DIVBYZERO);
+  EXPECT_EQ(changed(before, quick_surroundings()), kNothing);
+  std::feclearexcept(FE_ALL_EXCEPT);
 }
 
 TEST(Surroundings, AnotherDirectoryIsSeen) {

@@ -1,0 +1,87 @@
+// endurance_drive.cc: very many calls and replays in one worker, of which a few are looked at, at drawn moments.
+#include <algorithm>
+#include <cmath>
+
+#include "harness/case/generate.hpp"
+#include "harness/drive/drives.hpp"
+#include "harness/tensor/philox.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::uint32_t kMain = 0, kReplay = 2;
+constexpr int kStretches = 8;
+
+// In all. What a call of many multiply-adds costs is worth several that have few; ranks meet in every call, which costs
+// them more than the call does, and most where they take turns on a GPU.
+std::uint64_t calls_of(Tier tier, double work, bool grouped) {
+  constexpr double kCheap = 4096;
+  const std::uint64_t calls = tier == Tier::quick ? 1u << 12 : tier == Tier::full ? 1u << 15 : 1u << 18;
+  if (grouped) return std::max<std::uint64_t>(32, calls >> 10);
+  return static_cast<std::uint64_t>(static_cast<double>(calls) * kCheap / std::max(kCheap, work));
+}
+
+// Lengths that add up to `all`, the longest several times the shortest, in no order that a library could know.
+std::vector<std::uint32_t> stretches(std::uint64_t all, std::uint64_t key) {
+  std::vector<double> shares;
+  double sum = 0;
+  for (std::uint64_t i = 0; i < kStretches; ++i)
+    sum += shares.emplace_back(std::exp2(static_cast<double>(derive_key(key, "stretch", i) % 4096) / 1024.0));
+  std::vector<std::uint32_t> lengths;
+  for (const double share : shares)
+    lengths.push_back(std::max(1u, static_cast<std::uint32_t>(share / sum * static_cast<double>(all))));
+  return lengths;
+}
+
+}  // namespace
+
+bool grows(const std::vector<std::int64_t>& held) {
+  constexpr std::int64_t slack = 4 << 20;
+  if (held.size() < 3) return false;
+  const std::size_t half = held.size() / 2;
+  for (std::size_t i = half + 1; i < held.size(); ++i)
+    if (held[i] <= held[i - 1]) return false;
+  return held.back() > held[half] + slack;
+}
+
+void drive_endurance(Bench& bench, Observation& seen) {
+  const Case& c = seen.trial.part.cases[0];
+  Binding& b = bench.bind(c);
+  bench.push(b);
+  if (!call_and_collect(bench, b, "the first call")) return;
+  const bool replays = seen.variant.graph_safe();
+  if (replays) capture(bench, {&b}, 0, "capture");
+  const auto measure = [&] {
+    bench.script().simple(Op::sync_device, kMain);
+    bench.expect(bench.script().simple(Op::usage, kMain),
+                 [](Observation& rank, const ProgramResult& r) { rank.held.push_back(r.host_bytes); });
+  };
+  measure();
+  std::uint64_t endured = 0, version = 1;
+  for (const std::uint32_t length : stretches(calls_of(seen.tier, work_of(bench.slot(), c), c.world > 1), c.seed)) {
+    bench.label("many calls");
+    bench.push(b);
+    bench.script().repeat(bench.script().call(b, kMain), length - 1);
+    measure();
+    if (replays) {
+      bench.script().repeat(bench.script().simple(Op::launch, kReplay, 0), length / 4);
+      bench.script().simple(Op::sync, kReplay);
+    }
+    endured += length;
+    // Fresh inputs and poison for the one that is looked at.
+    const std::string after = "after " + std::to_string(endured) + " calls";
+    mutate(bench, {&b}, version++);
+    bench.push(b);
+    if (!call_and_collect(bench, b, after)) return;
+    if (!replays) continue;
+    mutate(bench, {&b}, version++);
+    bench.push(b, Poison::first, static_cast<std::uint32_t>(version % 16));
+    bench.label("replay " + after);
+    const int launch = bench.script().simple(Op::launch, kReplay, 0);
+    bench.script().simple(Op::sync, kReplay);
+    if (!bench.collect(b, "replay " + after, {.call = launch})) return;
+  }
+  for_each_rank(seen, [&](Observation& rank) { rank.endured = static_cast<std::int64_t>(endured); });
+}
+
+}  // namespace assay
