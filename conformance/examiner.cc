@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kWaryTrials = 200;
 constexpr int kRoutedCases = 6;  // drawn ones; the boundaries of a domain have trials of their own
-constexpr int kEnduranceCases = 2;  // of very many calls each
+constexpr int kEnduranceCases = 1;  // of very many calls; in each part of a unit
 constexpr std::chrono::milliseconds kMoment(20);
 
 double seconds_since(Clock::time_point start) {

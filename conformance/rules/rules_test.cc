@@ -135,6 +135,7 @@ const std::vector<Misdeed>& misdeeds() {
       {"write.surroundings", Drive::eager, Reason::left_behind, surroundings(kSignalHandlers)},
       {"write.surroundings", Drive::guard_pages, Reason::left_behind, surroundings(kDirectory)},
       {"write.surroundings", Drive::capture_replay, Reason::left_behind, surroundings(kRounding)},
+      {"write.surroundings", Drive::eager, Reason::left_behind, surroundings(kCache)},
       {"write.no_growth", Drive::endurance, Reason::growth,
        [](Observation& seen) {
          for (std::size_t i = 0; i < seen.held.size(); ++i) seen.held[i] += static_cast<std::int64_t>(i) * (2 << 20);

@@ -84,7 +84,8 @@ Judgement surroundings(const Observation& seen) {
   const std::pair<std::uint32_t, const char*> names[] = {{kEnvironment, "the environment"},
                                                          {kSignalHandlers, "a signal handler"},
                                                          {kDirectory, "the working directory"},
-                                                         {kRounding, "how the thread rounds"}};
+                                                         {kRounding, "how the thread rounds"},
+                                                         {kCache, "how much of the device's cache is set aside"}};
   for (const auto& [bit, name] : names)
     if (seen.surroundings & bit) what += (what.empty() ? "" : ", ") + std::string(name);
   if (!what.empty()) return fail(Reason::left_behind, "the calls left changed in their process: " + what);
@@ -133,7 +134,7 @@ const RuleRow rows[] = {
              .drives = {Drive::relocated},
              .judge = no_alias}},
     RuleRow{{.id = "write.surroundings",
-             .sentence = "A call leaves its process as it was: environment, signal handlers, directory, rounding.",
+             .sentence = "A call leaves its process as it was: environment, signal handlers, directory, rounding, cache set aside.",
              .how = "each read before the first call of a program and after its last",
              .drives = {Drive::eager, Drive::guard_pages, Drive::capture_replay},
              .judge = surroundings}},

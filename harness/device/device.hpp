@@ -101,6 +101,8 @@ class Device {
   virtual void unshare_host(void*) {}
 
   virtual Outcome usage(DeviceUsage&) = 0;
+  // Bytes of the device's cache that are set aside in this process: what a call must leave as it was.
+  [[nodiscard]] virtual std::uint64_t cache_set_aside() const noexcept { return 0; }
   // Scratch of the call (assay_call::workspace): poisoned, 256-byte aligned, at least `bytes`.
   virtual Outcome scratch(std::size_t bytes, void** memory) = 0;
 };

@@ -150,6 +150,36 @@ void Executor::describe(const ProgramTensor& t, Frame& frame, std::size_t slot, 
   d.before = d.tensor;
 }
 
+Outcome Executor::call_again(const assay_variant& variant, Frame& frame, ProgramResult& result) {
+  box_.calls = box_.calls + 1;
+  {
+    PhaseGuard phase(box_, Phase::entry);
+    result.status = call_entry(variant.entry.any, &frame.call, frame.arguments);
+  }
+  PhaseGuard phase(box_, Phase::after_entry);
+  result.binding |= frame.changes();
+  if (result.status != ASSAY_OK)
+    return {StepCode::entry_failed, "the entry returned status " + std::to_string(result.status) + " " +
+                                        first_line(frame.error, sizeof frame.error)};
+  return device_.verdict_on_call();
+}
+
+// As often as the step says, before the time that is looked at.
+template <class Do>
+Outcome Executor::repeat(const ProgramStep& step, Do&& act) {
+  for (std::uint32_t i = 0; i < step.pattern; ++i) {
+    if (Outcome o = act(); !o.ok()) return o;
+    if (i % kCallsAtOnce != kCallsAtOnce - 1) continue;
+    if (Outcome o = wait_for(step.stream); !o.ok()) return o;
+  }
+  return {};
+}
+
+Outcome Executor::wait_for(std::uint32_t stream) {
+  PhaseGuard phase(box_, Phase::waiting);
+  return device_.sync(stream);
+}
+
 Outcome Executor::call(Program& program, const ProgramStep& step, ProgramResult& result) {
   if (step.a >= library_.variant_count || step.argument_count > kMaxArguments)
     return {StepCode::infrastructure, "the program names no such variant"};
@@ -211,11 +241,7 @@ Outcome Executor::call(Program& program, const ProgramStep& step, ProgramResult&
   }
 
   // All but the last of a step that calls many times: what fails in one of them ends the step.
-  for (std::uint32_t i = 0; i < step.pattern; ++i) {
-    if (const Outcome repeated = call_again(variant, frame, result); !repeated.ok()) return repeated;
-    if (i % kCallsAtOnce == kCallsAtOnce - 1)
-      if (const Outcome ended = wait_for(step.stream); !ended.ok()) return ended;
-  }
+  if (const Outcome o = repeat(step, [&] { return call_again(variant, frame, result); }); !o.ok()) return o;
 
   box_.calls = box_.calls + 1;
   receipts_.entering(box_.step, step.a);
@@ -237,25 +263,6 @@ Outcome Executor::call(Program& program, const ProgramStep& step, ProgramResult&
     receipts_.returned(box_.step, step.a, step.stream,
                        enqueued ? std::optional(*device_.enqueued() - *enqueued) : std::nullopt);
   return {};
-}
-
-Outcome Executor::call_again(const assay_variant& variant, Frame& frame, ProgramResult& result) {
-  box_.calls = box_.calls + 1;
-  {
-    PhaseGuard phase(box_, Phase::entry);
-    result.status = call_entry(variant.entry.any, &frame.call, frame.arguments);
-  }
-  PhaseGuard phase(box_, Phase::after_entry);
-  result.binding |= frame.changes();
-  if (result.status != ASSAY_OK)
-    return {StepCode::entry_failed, "the entry returned status " + std::to_string(result.status) + " " +
-                                        first_line(frame.error, sizeof frame.error)};
-  return device_.verdict_on_call();
-}
-
-Outcome Executor::wait_for(std::uint32_t stream) {
-  PhaseGuard phase(box_, Phase::waiting);
-  return device_.sync(stream);
 }
 
 Outcome Executor::after_candidate(ProgramResult& result) {
@@ -396,11 +403,7 @@ Outcome Executor::step(Program& program, const ProgramStep& s, ProgramResult& re
     case Op::begin_capture: return device_.begin_capture(s.stream, static_cast<CaptureMode>(s.a));
     case Op::end_capture: return device_.end_capture(s.stream, s.a, result.graph);
     case Op::launch:
-      for (std::uint32_t i = 0; i < s.pattern; ++i) {
-        if (const Outcome o = device_.launch(s.a, s.stream); !o.ok()) return o;
-        if (i % kCallsAtOnce == kCallsAtOnce - 1)
-          if (const Outcome ended = wait_for(s.stream); !ended.ok()) return ended;
-      }
+      if (const Outcome o = repeat(s, [&] { return device_.launch(s.a, s.stream); }); !o.ok()) return o;
       return device_.launch(s.a, s.stream);
     case Op::drop_graph: return device_.drop_graph(s.a);
     case Op::sync: return wait_for(s.stream);
@@ -476,6 +479,7 @@ void Executor::run(Program& program, std::optional<NamedCalls> named) {
   box_.step = 0;
   bool failed = false;
   const Surroundings before = quick_surroundings();
+  const std::uint64_t set_aside = device_.cache_set_aside();
   const std::uint32_t count = std::min(program.step_count, kMaxSteps);
   for (std::uint32_t i = 0; i < count; ++i) {
     box_.step = i;
@@ -491,7 +495,9 @@ void Executor::run(Program& program, std::optional<NamedCalls> named) {
     if (!failed) tell_receipts(program.steps[i], result);
     program.done = i + 1;
   }
-  if (count > 0) program.results[count - 1].surroundings |= changed(before, quick_surroundings());
+  if (count > 0)
+    program.results[count - 1].surroundings |= changed(before, quick_surroundings()) |
+                                               (device_.cache_set_aside() != set_aside ? kCache : 0u);
   // A process that a kernel left behind, rather than an entry.
   if (count > 0 && children_left) program.results[count - 1].children += children_left();
 }

@@ -58,6 +58,8 @@ class Executor {
   Outcome release(std::uint64_t token, ProgramResult*);
   Outcome lose(const ProgramStep&);
   Outcome call_again(const assay_variant&, Frame&, ProgramResult&);
+  template <class Do>
+  Outcome repeat(const ProgramStep&, Do&&);
   Outcome wait_for(std::uint32_t stream);
   Outcome after_candidate(ProgramResult&);
   Outcome enter_group(std::uint32_t group, assay_call&) const;

@@ -260,6 +260,8 @@ std::string Isolation::start_one() {
   }
 }
 
+std::uint64_t Isolation::draw(std::string_view what) const { return derive_key(seed_, what, started_); }
+
 Confinement Isolation::confinement(const WorkerConfig& config) const {
   Confinement c;
   // Ranks on a GPU share memory files that NCCL opens to its own user only.

@@ -52,6 +52,8 @@ class Isolation {
   [[nodiscard]] const std::string& supervisor() const noexcept { return supervisor_; }
   [[nodiscard]] int network() const noexcept { return network_.get(); }      // -1: none
   [[nodiscard]] int user_namespace() const noexcept { return user_.get(); }  // -1: none
+  // Of the next worker, by name: before its confinement is asked for.
+  [[nodiscard]] std::uint64_t draw(std::string_view what) const;
   // What the next worker is started under, and seen as.
   [[nodiscard]] Confinement confinement(const WorkerConfig&) const;
 

@@ -86,7 +86,8 @@ struct ProgramStep {
 };
 
 // Bits of ProgramResult::surroundings: what a prepare step, or a whole program, left changed around it.
-enum Surrounding : std::uint32_t { kEnvironment = 1, kSignalHandlers = 2, kDirectory = 4, kThreads = 8, kRounding = 16 };
+enum Surrounding : std::uint32_t { kEnvironment = 1, kSignalHandlers = 2, kDirectory = 4, kThreads = 8, kRounding = 16,
+                                   kCache = 32 };
 
 // Bits of ProgramResult::binding: what a call left changed in an output's descriptor.
 enum BindingChange : std::uint32_t { kData = 1, kShape = 2, kStrides = 4, kDType = 8, kDeviceField = 16, kOffset = 32,

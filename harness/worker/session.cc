@@ -129,7 +129,8 @@ void WorkerSession::State::start() {
     fcntl(output.get(), F_SETFL, O_NONBLOCK);
     SpawnPlan plan;
     plan.output = their_output.get();
-    plan.environment = worker_environment(config.environment, confined() ? Confined::yes : Confined::no);
+    plan.environment = worker_environment(
+        config.environment, confined() ? std::optional(config.isolation->draw("environment")) : std::nullopt);
     // Fixed numbers, above what the dup2s could overwrite.
     plan.descriptors = {{theirs.get(), kGivenControl}, {box.fd(), kGivenBox}, {program.fd(), kGivenProgram}};
     try {

@@ -9,7 +9,7 @@ struct Attack : hostile::Attacking<Attack> {
     constexpr uint32_t trusted = 1;
     hostile::for_each_region(getpid(), [](const hostile::Region& r) {
       // The first word of the smallest shared file is the phase.
-      if (strstr(r.name, "/memfd:") && r.bytes() == 4096 && r.access[1] == 'w')
+      if (r.access[3] == 's' && r.bytes() == 4096 && r.access[1] == 'w')
         *reinterpret_cast<volatile uint32_t*>(r.from) = trusted;
     });
     _exit(0);

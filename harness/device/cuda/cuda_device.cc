@@ -271,6 +271,13 @@ class CudaDevice final : public Device {
     return {};
   }
 
+  std::uint64_t cache_set_aside() const noexcept override {
+    std::size_t bytes = 0;
+    const bool known = context_.make_current() == CUDA_SUCCESS &&
+                       api_.cuCtxGetLimit(&bytes, CU_LIMIT_PERSISTING_L2_CACHE_SIZE) == CUDA_SUCCESS;
+    return known ? bytes : 0;
+  }
+
   // No two calls of a program share scratch: they may run on two streams, or live on in a graph. So the steps between
   // two resets draw from blocks that are poisoned as a whole before they are handed out and freed by reset() only.
   Outcome scratch(std::size_t bytes, void** memory) override {

@@ -42,7 +42,7 @@ static_assert(CUDA_VERSION >= 12040, "CUDA 12.4 or later is needed");
   X(cuGraphChildGraphNodeGetGraph) X(cuGraphInstantiateWithFlags) X(cuGraphExecDestroy) X(cuGraphLaunch)         \
   X(cuMemGetAllocationGranularity) X(cuMemCreate) X(cuMemRelease) X(cuMemExportToShareableHandle)                \
   X(cuMemImportFromShareableHandle) X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemMap) X(cuMemUnmap)         \
-  X(cuMemSetAccess) X(cuMemHostRegister) X(cuMemHostUnregister) X(cuGraphHostNodeGetParams)
+  X(cuMemSetAccess) X(cuMemHostRegister) X(cuMemHostUnregister) X(cuGraphHostNodeGetParams) X(cuCtxGetLimit)
 // clang-format on
 
 namespace assay::cuda {
