@@ -209,8 +209,15 @@ void Examiner::record(const Unit& unit, UnitState& state, const Observation& see
   writer_.line(to_json(line));
 }
 
-void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
+// What one variant left in its process is not another's to answer for.
+void Examiner::take_up(const Unit& unit) {
+  if (taken_up_ && taken_up_ != unit.variant) bench_.retire_worker();
+  taken_up_ = unit.variant;
   bench_.use(*unit.variant->slot, unit.variant->info);
+}
+
+void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
+  take_up(unit);
   for (std::size_t d = 0; d < kDrives; ++d) {
     const Drive drive = static_cast<Drive>(d);
     // Nobody left to read it: not asked for, or all its readers have failed already.
@@ -264,7 +271,7 @@ void Examiner::observe_boundaries(const Unit& unit, UnitState& state) {
   const auto routes = [](const RuleSpec* rule) { return reads(*rule, Drive::routed); };
   if (!unit.variant->info.routing || std::none_of(state.rules.begin(), state.rules.end(), routes)) return;
   const Boundaries found = boundaries_of(question_of(unit));
-  bench_.use(*unit.variant->slot, unit.variant->info);
+  take_up(unit);
   for (const auto& [in, out] : found.pairs) {
     if (++state.boundaries % unit.parts != unit.part) continue;
     const Trial trial{unit.variant->info.id, unit.variant->device, {}, {Drive::routed, {in, out}}};
@@ -332,7 +339,7 @@ std::vector<Trial> Examiner::corpus_of(const Unit& unit) {
 
 FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpec& rule, const Finding& finding) {
   const auto start = Clock::now();
-  bench_.use(*unit.variant->slot, unit.variant->info);
+  take_up(unit);
   bench_.set_shrinking(true);
   std::string output;
   std::pair<Trial, std::vector<CellMap>> drawn;  // the last that failed
@@ -432,7 +439,7 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
   }
   if (!state.corpus_done) {
     state.corpus_done = true;
-    bench_.use(*unit.variant->slot, info);
+    take_up(unit);
     for (const Trial& t : unit.part == 0 ? corpus_of(unit) : std::vector<Trial>{}) {
       const auto start = Clock::now();
       record(unit, state, observe_patiently(bench_, t, config_.tier, wary_), 1e3 * seconds_since(start));

@@ -66,6 +66,7 @@ class Examiner {
   void settle(const Unit&, Case&) const;
   void observe_boundaries(const Unit&, UnitState&);
   bool consider(const Unit&, UnitState&, const Case&, const RuleSpec&);
+  void take_up(const Unit&);
   void observe_case(const Unit&, UnitState&, const Case&);
   void record(const Unit&, UnitState&, const Observation&, double ms);
   FailureRecord shrink(const Unit&, UnitState&, const RuleSpec&, const Finding&);
@@ -74,6 +75,7 @@ class Examiner {
   ExaminerConfig config_;
   Bench& bench_;
   ResultWriter& writer_;
+  const CandidateVariant* taken_up_ = nullptr;  // whose workers the bench's are
   int wary_ = 0;
   std::map<std::string, std::unique_ptr<UnitState>> units_;
 };

@@ -121,7 +121,7 @@ Judgement endurance(const Observation& seen) {
     if (auto found = judging::unwritten(call)) return *found;
     if (auto found = judging::mismatch(seen, call, Reason::not_repeatable)) return *found;
   }
-  return pass(judging::informative(seen));
+  return pass(!seen.calls.empty());  // as right as the first: that the first is right, others show
 }
 
 const RuleRow rows[] = {

@@ -88,7 +88,7 @@ Judgement surroundings(const Observation& seen) {
                                                          {kCache, "how much of the device's cache is set aside"}};
   for (const auto& [bit, name] : names)
     if (seen.surroundings & bit) what += (what.empty() ? "" : ", ") + std::string(name);
-  if (!what.empty()) return fail(Reason::left_behind, "the calls left changed in their process: " + what);
+  if (!what.empty()) return fail(Reason::left_behind, "the calls left changed in their process: " + what, "the trial's end");
   return pass(!seen.calls.empty());
 }
 
@@ -97,7 +97,8 @@ Judgement no_growth(const Observation& seen) {
   if (grows(seen.held))
     return fail(Reason::growth, "the process holds " + std::to_string(seen.held.back() - seen.held.front()) +
                                     " bytes more on the host after " + std::to_string(seen.endured) +
-                                    " calls, and grew in every stretch of them");
+                                    " calls, and grew in every stretch of them",
+                "many calls");
   return pass();
 }
 

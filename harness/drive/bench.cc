@@ -96,7 +96,6 @@ void Bench::use(const SlotSpec& slot, const VariantInfo& variant) {
     state_->values.clear();
     state_->values_bytes = 0;
     state_->slowest_ms = 0;
-    retire_worker();  // what another variant left in its process is not this one's to answer for
   }
   slot_ = &slot;
   variant_ = variant;

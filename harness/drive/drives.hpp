@@ -61,9 +61,9 @@ void capture(Bench&, const Bindings&, std::uint32_t graph, const std::string& la
 [[nodiscard]] bool grows(const std::vector<DeviceUsage>&);
 // Whether what the process holds grew in every stretch of the second half, and by more than a block in that half.
 [[nodiscard]] bool grows(const std::vector<std::int64_t>& held);
-// Calls that cost little: cells of all outputs, and multiply-adds.
-inline constexpr std::int64_t kEnduranceCells = 4096;
-inline constexpr double kEnduranceWork = 1 << 16;
+// Calls that are made very often: cells of all outputs, and multiply-adds, which make them fewer.
+inline constexpr std::int64_t kEnduranceCells = 1 << 14;
+inline constexpr double kEnduranceWork = 1 << 24;
 
 // Appends one plain call of a pushed binding on stream 0, to the end of the device, and collects it.
 bool call_and_collect(Bench&, Binding&, const std::string& label, CollectNotes notes = {});
