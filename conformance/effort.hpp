@@ -15,6 +15,7 @@ struct Effort {
   std::int64_t all_drives = 0;  // of the tried ones, so many go through every drive, the first ones
   std::int64_t turn_every = 1;  // after them, so many cases come to a drive's turn; 0: none does
   std::int64_t loss_every = 1;  // of the tried ones, each so many-th loses a rank; 0: none
+  bool endures = true;          // a case of very many calls is among them
 };
 
 // How the ranks of a unit have their GPUs.

@@ -37,6 +37,13 @@ bool reads(const RuleSpec& rule, Drive drive) {
   return std::find(rule.drives.begin(), rule.drives.end(), drive) != rule.drives.end();
 }
 
+// Whether nothing that the rule reads is tried, for want of a GPU a rank.
+bool left_out(const Effort& effort, const RuleSpec& rule) {
+  return std::all_of(rule.drives.begin(), rule.drives.end(), [&](Drive drive) {
+    return drive == Drive::one_rank ? effort.loss_every == 0 : drive == Drive::endurance && !effort.endures;
+  });
+}
+
 std::string number_text(double v) {
   char text[32];
   std::snprintf(text, sizeof text, "%.9g", v);
@@ -495,10 +502,10 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
     result.reason = context ? Reason::outside_domain : Reason::no_case;
     result.text = context ? "the variant's domain excludes this dtype, architecture or number of ranks"
                           : "no generated case lies inside the variant's domain: widen it, or try --tier full";
-  } else if (result.judged == 0 && state.effort.loss_every == 0 && rule.drives == std::vector<Drive>{Drive::one_rank}) {
+  } else if (result.judged == 0 && left_out(state.effort, rule)) {
     result.verdict = Verdict::not_applicable;
     result.reason = Reason::no_case;
-    result.text = "no rank is lost under MPS, where it takes others along, nor in fp16 and fp32 by turns on one GPU";
+    result.text = "left out where ranks share a GPU: under MPS a lost rank takes others along, by turns each call is slow";
   } else if (result.judged == 0) {
     result.verdict = Verdict::not_applicable;
     result.reason = Reason::no_case;

@@ -133,7 +133,7 @@ const RuleRow rows[] = {
              .judge = ranks_exchanged}},
     RuleRow{{.id = "relation.endurance",
              .sentence = "After very many calls and replays in one process the next is as right as the first.",
-             .how = "stretches of calls of drawn lengths, 4,096 in all in the quick tier and 262,144 in a gate where they "
+             .how = "stretches of calls of drawn lengths, 4,096 in all in the quick tier and 32,768 in a gate where they "
                     "are cheap; after each, a call and a replay with fresh inputs and poison are judged",
              .drives = {Drive::endurance},
              .judge = endurance}},

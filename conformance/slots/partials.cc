@@ -39,14 +39,19 @@ bool fill_partials(const Case& c, int rank, std::uint64_t key, const TensorView&
                   value_at(view.data, view.dtype, i) - value_at(first.view().data, view.dtype, i));
     return true;
   }
-  if (c.recipe == "large") {
-    const double scale = view.dtype == DType::f16 ? kLargeFp16 : kLarge;
-    fill_tensor(view, {.recipe = Recipe::large, .dtype = view.dtype, .key = rank_key(key, rank), .scale = scale});
+  if (c.recipe == "large" || c.recipe == "spike" || c.recipe == "tag") {
+    const bool large = c.recipe == "large";
+    const Recipe recipe = large ? Recipe::large : c.recipe == "spike" ? Recipe::spike : Recipe::tag;
+    const double scale = !large ? 1 : view.dtype == DType::f16 ? kLargeFp16 : kLarge;
+    FillPlan plan{.recipe = recipe, .dtype = view.dtype, .key = rank_key(key, rank), .scale = scale};
+    if (recipe == Recipe::tag) plan.parameter = rank;
+    fill_tensor(view, plan);
     // A cell's sign is every rank's: where large partials cancel, a sum of the run's dtype, which is a right one, has
     // no digit left.
     for (std::int64_t i = 0; i < view.size(); ++i)
       store_value(view.data, view.dtype, i,
-                  std::copysign(value_at(view.data, view.dtype, i), mix64(key + static_cast<std::uint64_t>(i)) % 2 ? 1.0 : -1.0));
+                  std::copysign(value_at(view.data, view.dtype, i),
+                                mix64(key + static_cast<std::uint64_t>(i)) % 2 ? 1.0 : -1.0));
     return true;
   }
   if (c.recipe == "rank_digits") {

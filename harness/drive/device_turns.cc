@@ -32,7 +32,8 @@ DeviceTurns::Hold::~Hold() {
 }
 
 DeviceTurns::Hold DeviceTurns::turn() {
-  if (file_ < 0 || under_mps()) return {};
+  if (under_mps()) return allocating();
+  if (file_ < 0) return {};
   set(kTurn, F_WRLCK);
   return {*this, kTurn, 1};
 }

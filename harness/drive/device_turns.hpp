@@ -1,7 +1,7 @@
 // device_turns.hpp: what judges that share a GPU owe each other: a turn for each run, and quiet for one that measures.
 //
 // Two contexts with work at once are time-sliced in slices of milliseconds, so runs take turns; under MPS they run side
-// by side, and there are none. Memory in use is known for a device as a whole only: whoever has to know its own is
+// by side, but for one that is alone. Memory in use is known for a device as a whole only: whoever has to know its own is
 // alone, and nobody else allocates meanwhile.
 // Promises: holds end with their objects, and with their process. Without a file nothing is held. A hold of one kind is
 // not taken twice by one judge; allocating while alone is fine. Nobody who waits to be alone starves.
@@ -34,7 +34,7 @@ class DeviceTurns {
     int first_ = 0, count_ = 0;  // bytes of the file
   };
 
-  Hold turn();        // for the length of a run
+  Hold turn();        // for the length of a run; the judge holds nothing else
   Hold allocating();  // while device memory is taken outside a run; shared
   Hold alone();       // no other judge allocates or runs
 

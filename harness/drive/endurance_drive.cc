@@ -13,11 +13,11 @@ constexpr std::uint32_t kMain = 0, kReplay = 2;
 constexpr int kStretches = 8;
 
 // In all. What a call of many multiply-adds costs is worth several that have few; ranks meet in every call, which costs
-// them more than the call does, and most where they take turns on a GPU.
+// them more than the call does.
 std::uint64_t calls_of(Tier tier, double work, bool grouped) {
   constexpr double kCheap = 4096;
-  const std::uint64_t calls = tier == Tier::quick ? 1u << 12 : tier == Tier::full ? 1u << 15 : 1u << 18;
-  if (grouped) return std::max<std::uint64_t>(32, calls >> 10);
+  const std::uint64_t calls = tier == Tier::quick ? 1u << 12 : tier == Tier::full ? 1u << 14 : 1u << 15;
+  if (grouped) return calls >> 7;
   return static_cast<std::uint64_t>(static_cast<double>(calls) * kCheap / std::max(kCheap, work));
 }
 
