@@ -106,11 +106,9 @@ inline void expect_storm_ends(const std::string& library, const std::shared_ptr<
   ASSERT_FALSE(stage.load());
   const auto user = static_cast<uid_t>(std::stoul(one(act(stage, Action::look), "uid")));
   ASSERT_GE(user, 61184u);
-  const auto start = std::chrono::steady_clock::now();
   const auto fault = stage.call(kSilu, 1, static_cast<std::int64_t>(Action::storm), 1000);
   ASSERT_TRUE(fault);
   EXPECT_EQ(name_of(fault->reason), "timeout") << fault->text;
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(9));
   EXPECT_TRUE(processes_of(user).empty());
 }
 

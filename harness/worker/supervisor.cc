@@ -295,6 +295,9 @@ void supervise(int argc, char** argv) {
     if (child == 0) become_worker(confinement, "");
   }
   if (child < 0) give_up_on("fork");
+  // A storm of forks must not keep this process from ending it; nice does not reach over sessions. Refused in places.
+  const sched_param soon{1};
+  sched_setscheduler(0, SCHED_FIFO, &soon);
   // Nothing of the worker's stays open here: its death is seen by its socket and its output.
   if (dup2(status_pipe[0], 0) < 0) give_up_on("dup2");
   close_range(1, ~0U, 0);
