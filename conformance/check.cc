@@ -16,6 +16,7 @@
 #include <set>
 #include <thread>
 
+#include "conformance/claims.hpp"
 #include "conformance/command_line.hpp"
 #include "conformance/commands.hpp"
 #include "conformance/gate_facts.hpp"
@@ -92,7 +93,7 @@ struct Child {
   bool done = false;
 };
 
-Child start_child(const Options& o, int shard, int shards, int device_lock) {
+Child start_child(const Options& o, int shard, int shards, int shared) {
   int pipes[2];
   if (pipe2(pipes, O_CLOEXEC) != 0) throw std::runtime_error("cannot create a pipe");
   Options own = o;
@@ -111,16 +112,16 @@ Child start_child(const Options& o, int shard, int shards, int device_lock) {
   add("--shards", std::to_string(shards));
   add("--parts", std::to_string(o.parts));
   for (const std::size_t unit : o.finished) add("--finished", std::to_string(unit));
-  constexpr int kResults = 210, kDeviceLock = 211;
+  constexpr int kResults = 210, kShared = 211;
   add("--results-fd", std::to_string(kResults));
-  add("--device-lock", std::to_string(kDeviceLock));
+  add("--shared-fd", std::to_string(kShared));
   std::vector<char*> argv;
   for (std::string& w : words) argv.push_back(w.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, pipes[1], kResults);
-  posix_spawn_file_actions_adddup2(&actions, device_lock, kDeviceLock);
+  posix_spawn_file_actions_adddup2(&actions, shared, kShared);
   Child child;
   const int error = posix_spawn(&child.pid, own_path().c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
@@ -324,7 +325,7 @@ int check_command(const Options& given) {
   if (options.shard >= 0) {
     ResultWriter writer(options.results_fd);
     const std::vector<Unit> rest = unfinished(units, options.finished);
-    run_shard(options, *candidate, share_of(rest, options.shard, options.shards, options.parts), writer,
+    run_shard(options, *candidate, in_turn(rest, options.shard, options.shards, options.parts), writer,
               [&](const std::string& receipt) { writer.raw_line(std::string(kReceipt) + receipt); });
     return 0;
   }
@@ -355,7 +356,7 @@ int check_command(const Options& given) {
     return refuse(failure.what());
   }
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  const int cores_used = options.jobs ? static_cast<int>(options.jobs) : static_cast<int>(cores);
+  const int cores_used = options.jobs ? static_cast<int>(options.jobs) : most_judges(units, static_cast<int>(cores));
   // As many parts as the whole run has, however much of it is left: a unit's counts depend on them.
   options.parts = options.in_process || units.empty()
                       ? 1
@@ -452,10 +453,11 @@ int check_command(const Options& given) {
     action.sa_handler = on_interrupt;
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
-    const OwnedFd device_lock(memfd_create("assay-device-lock", MFD_CLOEXEC));
-    if (device_lock.get() < 0) throw std::runtime_error("cannot create a memory file");
+    const OwnedFd shared(memfd_create("assay-judges", MFD_CLOEXEC));
+    if (shared.get() < 0) throw std::runtime_error("cannot create a memory file");
+    Claims::prepare(shared.get());
     std::vector<Child> children;
-    for (int i = 0; i < jobs; ++i) children.push_back(start_child(options, i, jobs, device_lock.get()));
+    for (int i = 0; i < jobs; ++i) children.push_back(start_child(options, i, jobs, shared.get()));
     judges = run_children(children, [&](std::string_view text) {
       if (is_receipt(text)) return line(text);
       lines(parts.take(text));

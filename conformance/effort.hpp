@@ -7,25 +7,24 @@
 #include <cstdint>
 
 #include "assay/slot.hpp"
+#include "harness/rank/placing.hpp"
 
 namespace assay {
 
 struct Effort {
   std::int64_t one_in = 1;      // of the tier's cases, this share is tried
-  std::int64_t all_drives = 0;  // of the tried ones, so many go through every drive, the first ones
+  std::int64_t all_drives = 0;  // of the tried ones with cells, so many go through every drive, the first ones
   std::int64_t turn_every = 1;  // after them, so many cases come to a drive's turn; 0: none does
   std::int64_t loss_every = 1;  // of the tried ones, each so many-th loses a rank; 0: none
   bool endures = true;          // a case of very many calls is among them
+  bool weighs = true;           // the device's memory in use says what the candidate holds
 };
-
-// How the ranks of a unit have their GPUs.
-enum class Sharing : std::uint8_t { none, by_turns, under_mps };
 
 [[nodiscard]] Effort effort_of(Tier, DeviceType, int ranks, Sharing, DType) noexcept;
 
 // Whether the tier's `ordinal`-th case, from 1, is tried at all.
 [[nodiscard]] bool tried_of(const Effort&, std::int64_t ordinal) noexcept;
-// Whether the unit's `ordinal`-th tried case, from 1, goes through this drive.
-[[nodiscard]] bool due(const Effort&, Drive, std::int64_t ordinal) noexcept;
+// Whether the unit's `ordinal`-th tried case, from 1, goes through this drive; `rank`: its place among those with cells.
+[[nodiscard]] bool due(const Effort&, Drive, std::int64_t ordinal, std::int64_t rank) noexcept;
 
 }  // namespace assay

@@ -21,7 +21,7 @@ TEST(Effort, EveryDriveComesWhateverTheUnitCosts) {
             if (!tried_of(effort, drawn)) continue;
             ++tried;
             for (std::size_t d = 0; d < kDrives; ++d)
-              times[static_cast<Drive>(d)] += due(effort, static_cast<Drive>(d), tried);
+              times[static_cast<Drive>(d)] += due(effort, static_cast<Drive>(d), tried, tried);
           }
           for (std::size_t d = 0; d < kDrives; ++d) {
             const Drive drive = static_cast<Drive>(d);
@@ -39,6 +39,14 @@ TEST(Effort, EveryDriveComesWhateverTheUnitCosts) {
           EXPECT_EQ(times[Drive::eager], tried) << "every tried case is called plainly";
           EXPECT_GE(tried, 8);
         }
+}
+
+// A call without cells goes through every drive only while a full one still has to.
+TEST(Effort, EmptyCallsTakeNoPlace) {
+  const Effort effort = effort_of(Tier::gate, DeviceType::cuda, 4, Sharing::by_turns, DType::bf16);
+  EXPECT_TRUE(due(effort, Drive::groups, 1, 1)) << "an empty first case";
+  EXPECT_TRUE(due(effort, Drive::groups, 2, 1)) << "the full one after it";
+  EXPECT_FALSE(due(effort, Drive::groups, 3, 2));
 }
 
 TEST(Effort, AGateTriesMoreThanTheQuickTier) {

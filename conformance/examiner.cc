@@ -39,6 +39,7 @@ bool reads(const RuleSpec& rule, Drive drive) {
 
 // Whether nothing that the rule reads is tried, for want of a GPU a rank.
 bool left_out(const Effort& effort, const RuleSpec& rule) {
+  if (rule.id == "graph.no_growth") return !effort.weighs;
   return std::all_of(rule.drives.begin(), rule.drives.end(), [&](Drive drive) {
     return drive == Drive::one_rank ? effort.loss_every == 0 : drive == Drive::endurance && !effort.endures;
   });
@@ -60,10 +61,6 @@ std::string one_line(const Trial& t) {
   return text;
 }
 
-std::string key_of(const Subject& s) {
-  return s.slot + "/" + s.variant + "/" + s.device + "/" + s.dtype + "/" + std::to_string(s.ranks);
-}
-
 constexpr double kLeastShrinkSeconds = 1;  // for each further rule, once the slot and dtype's budget is spent
 
 // What a rule made of one trial, kept instead of the observation.
@@ -76,6 +73,10 @@ struct Kept {
 Subject subject_of(const Unit& unit) {
   return {unit.variant->slot->id, unit.variant->info.id, std::string(name_of(unit.variant->device)),
           std::string(name_of(unit.dtype)), "", unit.ranks};
+}
+
+std::string key_of(const Subject& s) {
+  return s.slot + "/" + s.variant + "/" + s.device + "/" + s.dtype + "/" + std::to_string(s.ranks);
 }
 
 struct Examiner::Finding {
@@ -92,9 +93,13 @@ struct Examiner::UnitState {
   std::map<std::string, Finding> failing;                   // by rule
   std::vector<Trial> shrunk;                                // of this unit's slot
   Effort effort;
+  std::vector<std::pair<std::string, Case>> cases;          // of the tier, in this order, by describe()
+  std::string undrawn;                                      // why there are none
   std::int64_t drawn = 0;                                   // of the tier
   std::int64_t distinct = 0, outside = 0, outside_by_words = 0;
   std::int64_t observed = 0;                                // cases that ran, here or in another part
+  std::int64_t full = 0;                                    // of them, those whose outputs have cells
+  std::set<std::string> informed;                           // rules that a case has been informative for
   Tried tried;                                              // what these met
   int routed = 0, boundaries = 0;                           // through the router: of them, and beside them
   int endured = 0;                                          // of them
@@ -196,6 +201,7 @@ void Examiner::record(const Unit& unit, UnitState& state, const Observation& see
     if (seen.trial.part.cases.front().padded && !rule->on_padded_outputs) continue;
     Judgement j = judge(*rule, seen);
     line.judgements.emplace_back(rule->id, j.verdict);
+    if (j.evidence) state.informed.insert(rule->id);
     if (!j.warning.empty()) state.warnings[rule->id].push_back(j.warning);
     if (j.verdict == Verdict::fail && !state.failing.count(rule->id)) {
       std::vector<TrialPart> history = bench_.history();
@@ -223,8 +229,18 @@ void Examiner::take_up(const Unit& unit) {
   bench_.use(*unit.variant->slot, unit.variant->info);
 }
 
+// Where drives have no turns, a rule that no case was informative for yet has its drives again.
+bool Examiner::owes(const UnitState& state, Drive drive) {
+  if (state.effort.turn_every > 0 || drive == Drive::one_rank || drive == Drive::endurance) return false;
+  return std::any_of(state.rules.begin(), state.rules.end(), [&](const RuleSpec* rule) {
+    return reads(*rule, drive) && !state.failing.count(rule->id) && !state.informed.count(rule->id);
+  });
+}
+
 void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
   take_up(unit);
+  // An empty call takes no full one's place among those that go through every drive.
+  const std::int64_t rank = state.full + (unit.variant->slot->output_cells(c) == 0);
   for (std::size_t d = 0; d < kDrives; ++d) {
     const Drive drive = static_cast<Drive>(d);
     // Nobody left to read it: not asked for, or all its readers have failed already.
@@ -234,7 +250,7 @@ void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
       continue;
     if (captures(drive) && !unit.variant->info.graph_safe()) continue;
     if (c.padded && drive != Drive::eager) continue;
-    if (!due(state.effort, drive, state.observed)) continue;
+    if (!due(state.effort, drive, state.observed, rank) && !owes(state, drive)) continue;
     if (drive == Drive::routed && (++state.routed > kRoutedCases || !unit.variant->info.routing)) continue;
     Trial trial;
     trial.variant = unit.variant->info.id;
@@ -267,12 +283,6 @@ BoundaryQuestion Examiner::question_of(const Unit& unit) const {
   return {*unit.variant->slot, unit.variant->domain, config_.architecture, unit.dtype, unit.ranks, config_.tier, seed};
 }
 
-// A drawn case outside the variant's domain is moved in by its dims and knobs, where those suffice: a variant of a few
-// sizes or of one quantised form would else meet few cases.
-void Examiner::settle(const Unit& unit, Case& c) const {
-  if (!inside(unit, c, false)) (void)move_inside(question_of(unit), c);
-}
-
 // Both sides of every boundary of the domain, through the router alone.
 void Examiner::observe_boundaries(const Unit& unit, UnitState& state) {
   const auto routes = [](const RuleSpec* rule) { return reads(*rule, Drive::routed); };
@@ -289,9 +299,29 @@ void Examiner::observe_boundaries(const Unit& unit, UnitState& state) {
     state.warnings["route.domain"].push_back("the domain ends at " + end + ", where no case of the tier reaches");
 }
 
+// Drawn once, for all rules.
+void Examiner::draw_cases(const Unit& unit, UnitState& state) const {
+  const BoundaryQuestion question = question_of(unit);
+  const PropertyResult all = for_all_cases(
+      *unit.variant->slot, unit.dtype, config_.tier, question.seed,
+      [&](const Case& c) {
+        Case on_ranks = c;
+        on_ranks.world = unit.ranks;
+        std::string key = describe(on_ranks);
+        state.cases.emplace_back(std::move(key), std::move(on_ranks));
+        return true;
+      },
+      // Outside the variant's domain a case is moved in by its dims and knobs, where those suffice: a variant of a few
+      // sizes or of one quantised form would else meet few cases.
+      [&](Case& c) {
+        c.world = unit.ranks;
+        if (!inside(unit, c, false)) (void)move_inside(question, c);
+      });
+  state.undrawn = all.error;
+}
+
 // False: the rule fails on this case.
-bool Examiner::consider(const Unit& unit, UnitState& state, const Case& c, const RuleSpec& rule) {
-  const std::string key = describe(c);
+bool Examiner::consider(const Unit& unit, UnitState& state, const std::string& key, const Case& c, const RuleSpec& rule) {
   auto known = state.seen.find(key);
   if (known == state.seen.end()) {
     if (!tried_of(state.effort, ++state.drawn)) {
@@ -309,6 +339,7 @@ bool Examiner::consider(const Unit& unit, UnitState& state, const Case& c, const
       return true;
     }
     count_case(state.tried, c);
+    state.full += unit.variant->slot->output_cells(c) > 0;
     if (++state.observed % unit.parts != unit.part) {
       state.seen[key];
       return true;
@@ -454,25 +485,14 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
     observe_boundaries(unit, state);
   }
   bool failed = state.failing.count(rule.id) != 0;  // in the corpus
-  std::vector<const Case*> judged;
-  if (!failed) {
-    const std::uint64_t seed = derive_key(config_.seed, info.id);
-    const PropertyResult property =
-        for_all_cases(*unit.variant->slot, unit.dtype, config_.tier, seed,
-                      [&](const Case& c) {
-                        Case on_ranks = c;
-                        on_ranks.world = unit.ranks;
-                        return consider(unit, state, on_ranks, rule);
-                      },
-                      [&](Case& c) { settle(unit, c); });
-    failed = property.falsified.has_value();
-    if (!property.error.empty()) {
-      result.verdict = Verdict::no_decision;
-      result.reason = Reason::harness;
-      result.text = property.error;
-      return done();
-    }
+  if (state.cases.empty()) draw_cases(unit, state);
+  if (!state.undrawn.empty()) {
+    result.verdict = Verdict::no_decision;
+    result.reason = Reason::harness;
+    result.text = state.undrawn;
+    return done();
   }
+  for (const auto& [key, c] : state.cases) failed = failed || !consider(unit, state, key, c, rule);
   std::string undecided;
   for (const auto& [key, rules] : state.seen) {
     const auto kept = rules.find(rule.id);
@@ -485,10 +505,19 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
   if (failed) {
     result.verdict = Verdict::fail;
     const Finding finding = state.failing.at(rule.id);
+    const std::string name = key_of(result.subject) + "\n" + rule.id;
+    if (unit.parts > 1 && config_.claims && !config_.claims->take(name)) {  // another part's failure stands for all
+      result.reason = finding.judgement.reason;
+      result.text = finding.judgement.text;
+      return done();
+    }
     const FailureRecord failure = shrink(unit, state, rule, finding);
     result.reason = failure.reason;
     result.text = failure.text;
-    if (failure.confirmed.rfind("flaky", 0) == 0) result.reason = Reason::flaky;
+    if (failure.confirmed.rfind("flaky", 0) == 0) {
+      result.reason = Reason::flaky;
+      if (config_.claims) config_.claims->give_back(name);  // another part may find it confirmed
+    }
     writer_.line(to_json(failure));
     return done();
   }
@@ -505,7 +534,8 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
   } else if (result.judged == 0 && left_out(state.effort, rule)) {
     result.verdict = Verdict::not_applicable;
     result.reason = Reason::no_case;
-    result.text = "left out where ranks share a GPU: under MPS a lost rank takes others along, by turns each call is slow";
+    result.text = "left out where ranks share a GPU: by turns each call is slow; under MPS a lost rank takes others along, and memory "
+                  "in use is not the candidate's alone";
   } else if (result.judged == 0) {
     result.verdict = Verdict::not_applicable;
     result.reason = Reason::no_case;

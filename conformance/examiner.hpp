@@ -2,7 +2,7 @@
 // A part of a unit runs every parts-th of its cases in the domain; all parts draw the same ones.
 //
 // Promises: an observation is made once and judged by every selected rule that reads its drive; no tensor outlives its
-// trial. A rule that failed is shrunk once, with what other rules' failures shrank to tried first. Each trial's line is
+// trial. A rule that failed is shrunk once, by one of the parts, with what other rules' failures shrank to tried first. Each trial's line is
 // written before the next trial begins.
 // Who calls it: property_tests.cc (one GoogleTest case a slot and rule), replay.cc.
 #pragma once
@@ -18,6 +18,7 @@
 #include "assay/rule.hpp"
 #include "conformance/boundaries.hpp"
 #include "conformance/candidate.hpp"
+#include "conformance/claims.hpp"
 #include "conformance/effort.hpp"
 #include "harness/drive/bench.hpp"
 #include "harness/result/records.hpp"
@@ -43,6 +44,7 @@ struct ExaminerConfig {
   std::string replay_suffix;               // " --library ./lib.so"
   std::string architecture = "cpu";
   const Waivers* waivers = nullptr;        // none; outlives the examiner
+  Claims* claims = nullptr;                // of the judges that share units; none; outlives the examiner
   std::function<Sharing(int ranks)> sharing;  // how so many ranks have their GPUs; empty: one each
 };
 
@@ -63,10 +65,11 @@ class Examiner {
   UnitState& state_of(const Unit&);
   [[nodiscard]] bool inside(const Unit&, const Case&, bool captured) const;
   [[nodiscard]] BoundaryQuestion question_of(const Unit&) const;
-  void settle(const Unit&, Case&) const;
+  void draw_cases(const Unit&, UnitState&) const;
   void observe_boundaries(const Unit&, UnitState&);
-  bool consider(const Unit&, UnitState&, const Case&, const RuleSpec&);
+  bool consider(const Unit&, UnitState&, const std::string& key, const Case&, const RuleSpec&);
   void take_up(const Unit&);
+  [[nodiscard]] static bool owes(const UnitState&, Drive);
   void observe_case(const Unit&, UnitState&, const Case&);
   void record(const Unit&, UnitState&, const Observation&, double ms);
   FailureRecord shrink(const Unit&, UnitState&, const RuleSpec&, const Finding&);
@@ -81,6 +84,8 @@ class Examiner {
 };
 
 [[nodiscard]] Subject subject_of(const Unit&);
+// What tells one unit's subject, without its rule, from another's.
+[[nodiscard]] std::string key_of(const Subject&);
 // The trials of a corpus folder, by name; none where there is no folder.
 [[nodiscard]] std::vector<std::string> corpus_files(const std::string& folder);
 

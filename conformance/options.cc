@@ -89,7 +89,7 @@ ParseOutcome parse_options(int argc, char** argv) {
   check->add_option("--parts", o.parts)->group("");
   check->add_option("--finished", o.finished)->group("");
   check->add_option("--results-fd", o.results_fd)->group("");
-  check->add_option("--device-lock", o.device_lock)->group("");
+  check->add_option("--shared-fd", o.shared_fd)->group("");
   CLI::App* replay = app.add_subcommand("replay", "run one trial again, in a fresh worker");
   replay->add_option("trial", o.trial, "a trial file that a check wrote")->required();
   replay->add_option("--library", o.library, "the candidate's shared library");

@@ -49,7 +49,7 @@ struct Options {
   int schema = 2;
 
   // Internal: one shard of a run, writing result lines to a descriptor.
-  int shard = -1, shards = 0, results_fd = -1, device_lock = -1;
+  int shard = -1, shards = 0, results_fd = -1, shared_fd = -1;
   int parts = 1;                         // of every unit's cases
   std::vector<std::size_t> finished;     // units, by their place, that an earlier process has judged
 };

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <map>
 
+#include "conformance/claims.hpp"
 #include "conformance/command_line.hpp"
 #include "conformance/gate_facts.hpp"
 #include "conformance/installation.hpp"
@@ -35,9 +37,18 @@ struct Context {
   ResultWriter& writer;
   std::function<void(const std::string&)> on_receipt;
   ReferenceModule references;
+  Claims claims;
+  std::map<const Unit*, bool> taken;  // by this judge, or by another
   std::map<DeviceType, Judge> judges;
   std::vector<const RuleSpec*> rules;
   Waivers waivers;
+
+  // Whether the unit is this judge's: the first that asks has it.
+  [[nodiscard]] bool takes(const Unit& unit) {
+    const auto [at, fresh] = taken.try_emplace(&unit, false);
+    if (fresh) at->second = claims.take(key_of(subject_of(unit)) + "\npart " + std::to_string(unit.part));
+    return at->second;
+  }
 
   Judge& judge(DeviceType device) {
     Judge& j = judges[device];
@@ -53,16 +64,14 @@ struct Context {
     config.library_sha256 = candidate.sha256;
     config.on_receipt = on_receipt;
     config.contract_digest = registered_contract;
-    if (device == DeviceType::cuda && options.device_lock >= 0) {
+    if (device == DeviceType::cuda && options.shared_fd >= 0) {
       // An open file of this judge's own: flock tells open files apart, not descriptors.
-      j.lock = OwnedFd(open(("/proc/self/fd/" + std::to_string(options.device_lock)).c_str(), O_RDWR | O_CLOEXEC));
+      j.lock = OwnedFd(open(("/proc/self/fd/" + std::to_string(options.shared_fd)).c_str(), O_RDWR | O_CLOEXEC));
       if (j.lock.get() >= 0) config.device_lock = j.lock.get();
     }
-    const auto sharing = [device, first = options.ordinal](int ranks) {
-      if (device != DeviceType::cuda || !ranks_share(ranks, count_cuda_devices(), first)) return Sharing::none;
-      return under_mps() ? Sharing::under_mps : Sharing::by_turns;
+    config.sharing = [device, first = options.ordinal](int ranks) {
+      return device == DeviceType::cuda ? sharing_of(ranks, count_cuda_devices(), first) : Sharing::none;
     };
-    config.time_sliced = [sharing](int ranks) { return sharing(ranks) == Sharing::by_turns; };
     j.bench = std::make_unique<Bench>(config, *j.domain, references);
     ExaminerConfig examine;
     examine.tier = options.tier;
@@ -71,12 +80,13 @@ struct Context {
     examine.trial_folder = options.report.empty() ? "" : options.report + "/trials";
     examine.corpus = options.corpus;
     examine.waivers = &waivers;
+    examine.claims = &claims;
     examine.program = options.called;
     if (!options.library.empty()) examine.replay_suffix += " --library " + shell_word(options.library);
     if (!options.worker.empty()) examine.replay_suffix += " --worker " + shell_word(options.worker);
     if (options.gate) examine.replay_suffix += " --gate";
     examine.architecture = device == DeviceType::cuda ? j.domain->architecture() : "cpu";
-    examine.sharing = sharing;
+    examine.sharing = config.sharing;
     j.examiner = std::make_unique<Examiner>(examine, *j.bench, writer);
     return j;
   }
@@ -89,6 +99,7 @@ class RuleTest : public testing::Test {
   RuleTest(Context& context, const Unit& unit, const RuleSpec& rule) : context_(context), unit_(unit), rule_(rule) {}
 
   void TestBody() override {
+    if (!context_.takes(unit_)) GTEST_SKIP() << "another judge's";
     Judge& judge = context_.judge(unit_.variant->device);
     RuleRecord record;
     if (!judge.examiner) {
@@ -150,6 +161,14 @@ int judges_for(std::size_t units, int cores) {
   return std::max(1, std::min(cores, kMostParts * static_cast<int>(units)));
 }
 
+int most_judges(const std::vector<Unit>& units, int cores) {
+  constexpr int kClients = 40;  // MPS serves 48; workers come before the old ones have gone
+  int ranks = 1;
+  for (const Unit& unit : units)
+    if (unit.variant->device == DeviceType::cuda) ranks = std::max(ranks, unit.ranks);
+  return under_mps() && ranks > 1 ? std::min(cores, std::max(1, kClients / (ranks + 1))) : cores;
+}
+
 int parts_of(std::size_t units, int judges, Tier tier) {
   const std::size_t enough = static_cast<std::size_t>(judges) * (tier == Tier::quick ? 3 : 6);
   int parts = 1;
@@ -159,16 +178,29 @@ int parts_of(std::size_t units, int judges, Tier tier) {
   return parts;
 }
 
-std::vector<Unit> share_of(const std::vector<Unit>& units, int judge, int judges, int parts) {
-  std::vector<Unit> mine;
-  for (std::size_t u = 0; u < units.size(); ++u)
-    for (int part = 0; part < parts; ++part) {
-      if ((static_cast<int>(u) * parts + part) % judges != judge) continue;
-      mine.push_back(units[u]);
-      mine.back().part = part;
-      mine.back().parts = parts;
-    }
-  return mine;
+std::vector<Unit> in_turn(const std::vector<Unit>& units, int judge, int judges, int parts) {
+  std::vector<std::vector<Unit>> kinds;  // of one variant and number of ranks, whatever the dtype
+  for (const Unit& unit : units) {
+    const auto same = [&](const std::vector<Unit>& kind) {
+      return kind.front().variant == unit.variant && kind.front().ranks == unit.ranks;
+    };
+    const auto kind = std::find_if(kinds.begin(), kinds.end(), same);
+    if (kind == kinds.end())
+      kinds.push_back({unit});
+    else
+      kind->push_back(unit);
+  }
+  std::vector<Unit> all;
+  for (const std::vector<Unit>& kind : kinds)
+    for (int part = 0; part < parts; ++part)
+      for (Unit unit : kind) {
+        unit.part = part;
+        unit.parts = parts;
+        all.push_back(unit);
+      }
+  const std::size_t first = all.size() * static_cast<std::size_t>(judge) / static_cast<std::size_t>(judges);
+  std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first), all.end());
+  return all;
 }
 
 void run_shard(const Options& options, const Candidate& candidate, const std::vector<Unit>& units, ResultWriter& writer,
@@ -176,7 +208,7 @@ void run_shard(const Options& options, const Candidate& candidate, const std::ve
   // Tensors of a size come and go with every trial: keep their pages.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  Context context{options, candidate, units, writer, std::move(on_receipt), ReferenceModule(reference_path()), {}, {}, {}};
+  Context context{options, candidate, units, writer, std::move(on_receipt), ReferenceModule(reference_path()), Claims(options.shared_fd), {}, {}, {}, {}};
   context.rules = selected_rules(options);
   // Elsewhere the parent applies them, to what its judges say together.
   if (options.in_process && !options.waivers.empty()) context.waivers = Waivers::read(options.waivers, today_utc());

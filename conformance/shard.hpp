@@ -1,8 +1,9 @@
-// shard.hpp: one judge: the GoogleTest cases (unit x rule) over its units, in this process.
+// shard.hpp: one judge: the GoogleTest cases (unit x rule) over the units that it takes, in this process.
 //
-// Promises: returns once every selected rule of every unit has its line in the writer. Units follow each other, and a
-// unit's cases line is its last: what it has said until then is the whole of it. A device that is absent gives
-// NO_DECISION lines, never a skip. How units are shared among judges depends on their number and the tier alone.
+// Promises: returns once every selected rule of every unit that no other judge took has its line in the writer. Units
+// follow each other, and a unit's cases line is its last: what it has said until then is the whole of it. A device that
+// is absent gives NO_DECISION lines, never a skip. Into how many parts units are cut depends on the number of judges and
+// the tier alone; which judge takes which part, on how fast they are.
 #pragma once
 
 #include <functional>
@@ -23,9 +24,11 @@ namespace assay {
 [[nodiscard]] int parts_of(std::size_t units, int judges, Tier);
 // How many judges these units keep busy.
 [[nodiscard]] int judges_for(std::size_t units, int cores);
-// What one judge has: no two parts of a unit, where there are no fewer judges than parts, and as many as the others, give
-// or take one.
-[[nodiscard]] std::vector<Unit> share_of(const std::vector<Unit>&, int judge, int judges, int parts);
+// The most judges whose workers MPS takes as clients of one GPU, where it serves it; else as many as there are cores.
+[[nodiscard]] int most_judges(const std::vector<Unit>&, int cores);
+// All parts of all units, in the order in which one judge asks for them: those of a variant and number of ranks follow
+// each other, since another needs other workers, and judges begin far from each other.
+[[nodiscard]] std::vector<Unit> in_turn(const std::vector<Unit>&, int judge, int judges, int parts);
 
 // `on_receipt`: given each receipt that was taken, one line.
 void run_shard(const Options&, const Candidate&, const std::vector<Unit>&, ResultWriter&,

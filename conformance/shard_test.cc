@@ -2,40 +2,58 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <cstdlib>
 #include <set>
+#include <tuple>
 
 namespace assay {
 namespace {
 
-// Every part of every unit has one judge, no judge two parts of one unit, and all about as much to do.
-TEST(Shard, UnitsAreSharedWholeAndEvenly) {
-  for (const Tier tier : {Tier::quick, Tier::gate})
-    for (int count = 1; count <= 40; ++count)
-      for (int cores = 1; cores <= 20; ++cores) {
-        std::vector<Unit> units(static_cast<std::size_t>(count));
-        for (int u = 0; u < count; ++u) units[static_cast<std::size_t>(u)].ranks = u;  // tells them apart
-        const int judges = judges_for(units.size(), cores);
-        ASSERT_LE(judges, cores);
-        std::map<int, std::set<int>> parts;
-        std::size_t least = units.size() * 8, most = 0;
-        for (int j = 0; j < judges; ++j) {
-          const std::vector<Unit> mine = share_of(units, j, judges, parts_of(units.size(), judges, tier));
-          std::set<int> own;
-          for (const Unit& u : mine) {
-            EXPECT_EQ(u.parts, parts_of(units.size(), judges, tier));
-            EXPECT_TRUE(own.insert(u.ranks).second) << "two parts of a unit";
-            EXPECT_TRUE(parts[u.ranks].insert(u.part).second) << "a part twice";
-          }
-          least = std::min(least, mine.size());
-          most = std::max(most, mine.size());
-        }
-        ASSERT_EQ(parts.size(), units.size());
-        for (const auto& [unit, seen] : parts)
-          ASSERT_EQ(static_cast<int>(seen.size()), parts_of(units.size(), judges, tier));
-        EXPECT_GT(least, 0U) << count << " units, " << cores << " cores";
-        EXPECT_LE(most - least, 1U) << count << " units, " << cores << " cores";
+// Every judge asks for every part of every unit, and those of a variant follow each other.
+TEST(Shard, JudgesAskForAllAndStayWithAVariant) {
+  const std::vector<CandidateVariant> variants(7);
+  std::vector<Unit> units;
+  for (const CandidateVariant& variant : variants)
+    for (const int ranks : {2, 4})
+      for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+        units.emplace_back();
+        units.back().variant = &variant;
+        units.back().ranks = ranks;
+        units.back().dtype = dtype;
       }
+  for (const int judges : {1, 2, 5, 16, 64}) {
+    const int parts = parts_of(units.size(), judges, Tier::gate);
+    std::set<std::size_t> begins;
+    for (int judge = 0; judge < judges; ++judge) {
+      const std::vector<Unit> asked = in_turn(units, judge, judges, parts);
+      std::set<std::tuple<const CandidateVariant*, int, DType, int>> seen;
+      int changes = 0;
+      for (std::size_t i = 0; i < asked.size(); ++i) {
+        EXPECT_EQ(asked[i].parts, parts);
+        seen.emplace(asked[i].variant, asked[i].ranks, asked[i].dtype, asked[i].part);
+        changes += i > 0 && (asked[i].variant != asked[i - 1].variant || asked[i].ranks != asked[i - 1].ranks);
+      }
+      EXPECT_EQ(seen.size(), units.size() * static_cast<std::size_t>(parts));
+      EXPECT_LE(changes, 14);  // seven variants with two numbers of ranks each, the first perhaps in two pieces
+      begins.insert(static_cast<std::size_t>(asked.front().variant - variants.data()));
+    }
+    EXPECT_EQ(begins.size(), std::min<std::size_t>(7, static_cast<std::size_t>(judges)));
+  }
+}
+
+TEST(Shard, AGroupOfOneRankNeedsNoRoomUnderMps) {
+  CandidateVariant variant;
+  variant.device = DeviceType::cuda;
+  std::vector<Unit> units(1);
+  units[0].variant = &variant;
+  units[0].ranks = 4;
+  EXPECT_EQ(most_judges(units, 16), 16);
+  setenv("CUDA_MPS_PIPE_DIRECTORY", "/tmp/mps", 1);
+  EXPECT_EQ(most_judges(units, 16), 8);
+  EXPECT_EQ(most_judges(units, 4), 4);
+  units[0].ranks = 1;
+  EXPECT_EQ(most_judges(units, 16), 16);
+  unsetenv("CUDA_MPS_PIPE_DIRECTORY");
 }
 
 TEST(Shard, OneSlotsThreeDtypesKeepTwoCoresBusy) {

@@ -5,29 +5,29 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <thread>
 
-#include "conformance/fault_matrix/fault_row.hpp"
+#include "conformance/fault_matrix/selection.hpp"
 #include "conformance/hostile/ordeal.hpp"
 #include "conformance/installation.hpp"
-#include "harness/device/memory.hpp"
 
 namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMissed = 1, kBadInput = 2, kAbsent = 77;
+constexpr int kMissed = 1, kBadInput = 2;
 
 struct Arguments {
-  std::string device = "host", folder, shard = "0/1", markdown, reports;
-  std::vector<std::string> stems, check;
+  Selection selection;
+  std::string folder, markdown, reports;
+  std::vector<std::string> check;
   bool trusting = false, contrast = false;
-  int part = 0, parts = 1;
 };
 
 std::vector<std::string> arguments_of(const Arguments& a, bool gate) {
-  std::vector<std::string> words = {"--device", a.device, "--dtype", "fp32"};
+  std::vector<std::string> words = {"--device", a.selection.device, "--dtype", "fp32"};
   if (gate)
     words.emplace_back("--gate");
   else
@@ -37,21 +37,13 @@ std::vector<std::string> arguments_of(const Arguments& a, bool gate) {
 }
 
 int run_all(const Arguments& a) {
-  const std::string table =
-      std::string(ASSAY_HOSTILE) + (a.device == "cuda" ? "/cuda/hostile_cuda.tsv" : "/hostile.tsv");
-  const std::vector<HostileRow> rows = read_hostile(table);
-  for (const std::string& stem : a.stems)
-    if (std::none_of(rows.begin(), rows.end(), [&](const HostileRow& r) { return r.stem == stem; }))
-      throw BadTable("no library is called " + stem + "; " + table + " names them");
+  const bool cuda = a.selection.device == "cuda";
+  const std::string table = std::string(ASSAY_HOSTILE) + (cuda ? "/cuda/hostile_cuda.tsv" : "/hostile.tsv");
+  const std::string target = cuda ? "assay_hostile_libraries_cuda" : "assay_hostile_libraries";
   std::vector<Ordeal> ordeals;
   std::map<std::string, Ordeal> contrast;
-  int index = -1;
-  for (const HostileRow& row : rows) {
-    if (!a.stems.empty() && std::find(a.stems.begin(), a.stems.end(), row.stem) == a.stems.end()) continue;
-    if (++index % a.parts != a.part) continue;
-    const std::string library = a.folder + "/" + row.stem + ".so";
-    if (!fs::exists(library))
-      throw BadTable("there is no " + library + "; build the target assay_hostile_libraries, or name a --folder");
+  for (const HostileRow& row : a.selection.of(read_hostile(table), table)) {
+    const std::string library = library_of(a.folder, row.stem, target);
     const OrdealPlan plan{fs::path(own_path()).parent_path() / "assay", library, a.reports + "/" + row.stem,
                           arguments_of(a, !a.trusting)};
     ordeals.push_back(undergo(row, plan));
@@ -69,7 +61,7 @@ int run_all(const Arguments& a) {
   std::printf("%zu hostile libraries and controls, %td as demanded; isolation: %s\n", ordeals.size(), held,
               ordeals.front().isolation.c_str());
   if (!a.markdown.empty()) {
-    const std::string what = "`assay_hostile --device " + a.device + "`: `assay check --gate --dtype fp32`, assay " +
+    const std::string what = "`assay_hostile --device " + a.selection.device + "`: `assay check --gate --dtype fp32`, assay " +
                              ASSAY_VERSION + ", on " + std::to_string(std::thread::hardware_concurrency()) +
                              " cores; isolation: " + ordeals.front().isolation + ".";
     if (!(std::ofstream(a.markdown) << markdown_page(ordeals, contrast, what)))
@@ -84,9 +76,7 @@ int run(int argc, char** argv) {
   a.folder = (bin / "../hostile").lexically_normal();
   a.reports = fs::temp_directory_path() / "assay-hostile";
   CLI::App app{"Runs hostile libraries through whole checks and demands what their table says."};
-  app.add_option("--device", a.device, "host or cuda")->check(CLI::IsMember({"host", "cuda"}))->capture_default_str();
-  app.add_option("--stems", a.stems, "only these libraries, separated by commas")->delimiter(',');
-  app.add_option("--shard", a.shard, "i/n: every n-th library, from the i-th on")->capture_default_str();
+  add_options(app, a.selection);
   app.add_option("--folder", a.folder, "where the libraries lie")->capture_default_str();
   app.add_option("--reports", a.reports, "folder for the runs' reports")->capture_default_str();
   app.add_option("--markdown", a.markdown, "write the table to this file, too");
@@ -98,16 +88,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kBadInput;
   }
-  if (std::sscanf(a.shard.c_str(), "%d/%d", &a.part, &a.parts) != 2 || a.part < 0 || a.part >= a.parts)
-    throw BadTable("--shard takes i/n with i from 0 to n - 1, not " + a.shard);
-  if (a.device == "cuda") {
-    try {
-      (void)make_cuda_memory(0);
-    } catch (const DeviceError& error) {
-      std::fprintf(stderr, "assay_hostile: nothing was tried: %s\n", error.what());
-      return kAbsent;
-    }
-  }
+  if (!has_device(a.selection, "assay_hostile")) return kAbsentExit;
   return run_all(a);
 }
 

@@ -480,7 +480,7 @@ std::shared_ptr<const ReferenceResult> Bench::reference(const Binding& b, bool* 
 
 void Bench::set_shrinking(bool on) { state_->shrinking = on; }
 bool Bench::shrinking() const noexcept { return state_->shrinking; }
-bool Bench::time_sliced() const { return state_->config.time_sliced && state_->config.time_sliced(state_->world); }
+Sharing Bench::sharing() const { return state_->config.sharing ? state_->config.sharing(state_->world) : Sharing::none; }
 void Bench::retire_worker() {
   state_->workers.reset();
   state_->history.clear();

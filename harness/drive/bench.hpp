@@ -29,6 +29,7 @@
 #include "harness/drive/observation.hpp"
 #include "harness/drive/reference_module.hpp"
 #include "harness/drive/script.hpp"
+#include "harness/rank/placing.hpp"
 #include "harness/worker/session.hpp"
 
 namespace assay {
@@ -37,7 +38,7 @@ struct BenchConfig {
   WorkerConfig worker;
   std::uint64_t far_pitch_elements = (1ULL << 31) + (1ULL << 20);
   bool hosted = false;                  // workers own the memory, as those of CUDA collectives always do
-  std::function<bool(int ranks)> time_sliced = {};  // whether so many ranks share a GPU by turns; empty: never
+  std::function<Sharing(int ranks)> sharing = {};  // how so many ranks have their GPUs; empty: one each
   std::optional<int> device_lock;       // a file that judges of one GPU take turns on, for the length of a run
   std::string library_sha256 = {};      // of the candidate's file; empty: as it is when the first launch begins
   // What receipts bind a slot's calls to; left out or empty: a digest of the slot's arguments (bench_receipts.cc).
@@ -135,8 +136,8 @@ class Bench {
   // The worker: deadline, history, fresh ones.
   void set_shrinking(bool);
   [[nodiscard]] bool shrinking() const noexcept;
-  // Whether the trial's ranks wait for each other's time slices in every call: drives of many calls make fewer.
-  [[nodiscard]] bool time_sliced() const;
+  // How the trial's ranks have their GPUs. By turns they wait for slices in every call: drives of many make fewer.
+  [[nodiscard]] Sharing sharing() const;
   void retire_worker();                                  // the next run starts a fresh one
   DeviceTurns::Hold alone();                             // on the GPU, among judges
   [[nodiscard]] std::vector<TrialPart>& history();       // parts run in this worker since it started

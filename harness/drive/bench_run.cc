@@ -4,7 +4,6 @@
 
 #include "harness/case/generate.hpp"
 #include "harness/drive/bench_state.hpp"
-#include "harness/rank/placing.hpp"
 #include "harness/tensor/cells.hpp"
 
 namespace assay {
@@ -28,9 +27,9 @@ double work_steps(const Program& program) {
 }  // namespace
 
 // A group's control and a candidate's init run kernels that wait for each other, as calls do. Whoever holds this may hold
-// `allocating` from before; nobody takes that while holding a turn. Under MPS `allocating` is all there is.
+// `allocating` from before; nobody takes that while holding a turn.
 DeviceTurns::Hold Bench::State::joining() {
-  return grouped && domain.type() == DeviceType::cuda && !under_mps() ? turns.turn() : DeviceTurns::Hold();
+  return grouped && domain.type() == DeviceType::cuda ? turns.joining() : DeviceTurns::Hold();
 }
 
 // A fresh set of workers with device, library and group. A fault here ends it.

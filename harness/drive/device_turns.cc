@@ -31,9 +31,11 @@ DeviceTurns::Hold::~Hold() {
   if (count_ > 1) turns_->alone_ = false;
 }
 
-DeviceTurns::Hold DeviceTurns::turn() {
-  if (under_mps()) return allocating();
-  if (file_ < 0) return {};
+DeviceTurns::Hold DeviceTurns::turn() { return under_mps() ? allocating() : joining(); }
+
+// Under MPS `allocating`, which the judge may hold already, is all there is.
+DeviceTurns::Hold DeviceTurns::joining() {
+  if (under_mps() || file_ < 0) return {};
   set(kTurn, F_WRLCK);
   return {*this, kTurn, 1};
 }

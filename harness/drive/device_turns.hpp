@@ -35,6 +35,7 @@ class DeviceTurns {
   };
 
   Hold turn();        // for the length of a run; the judge holds nothing else
+  Hold joining();     // while a group's first kernels run; the judge may be allocating
   Hold allocating();  // while device memory is taken outside a run; shared
   Hold alone();       // no other judge allocates or runs
 

@@ -1,5 +1,6 @@
 // endurance_drive.cc: very many calls and replays in one worker, of which a few are looked at, at drawn moments.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "harness/case/generate.hpp"
@@ -11,6 +12,8 @@ namespace {
 
 constexpr std::uint32_t kMain = 0, kReplay = 2;
 constexpr int kStretches = 8;
+constexpr std::uint32_t kAtOnce = 1024;          // calls between two looks at the clock
+constexpr std::chrono::seconds kPatience(10);    // slow calls are made less often: a run has to end
 
 // In all. What a call of many multiply-adds costs is worth several that have few; ranks meet in every call, which costs
 // them more than the call does.
@@ -57,17 +60,32 @@ void drive_endurance(Bench& bench, Observation& seen) {
                  [](Observation& rank, const ProgramResult& r) { rank.held.push_back(r.host_bytes); });
   };
   measure();
+  const auto start = std::chrono::steady_clock::now();
+  const auto late = [&] { return std::chrono::steady_clock::now() - start > kPatience; };
+  // How many were made of so many; none where the workers ended.
+  const auto make = [&](std::uint32_t wanted, std::uint32_t stream, const auto& step) -> std::uint32_t {
+    std::uint32_t made = 0;
+    while (made < wanted && (made == 0 || !late())) {
+      const std::uint32_t now = std::min(kAtOnce, wanted - made);
+      bench.script().repeat(step(), now - 1);
+      bench.script().simple(Op::sync, stream);
+      if (!bench.flush()) return 0;
+      made += now;
+    }
+    return made;
+  };
   std::uint64_t endured = 0, version = 1;
-  for (const std::uint32_t length : stretches(calls_of(seen.tier, work_of(bench.slot(), c), c.world > 1), c.seed)) {
+  const std::uint64_t wanted = calls_of(seen.tier, work_of(bench.slot(), c), c.world > 1);
+  for (const std::uint32_t length : stretches(wanted, c.seed)) {
+    if (late()) break;
     bench.label("many calls");
     bench.push(b);
-    bench.script().repeat(bench.script().call(b, kMain), length - 1);
+    const std::uint32_t made = make(length, kMain, [&] { return bench.script().call(b, kMain); });
+    if (made == 0) return;
     measure();
-    if (replays) {
-      bench.script().repeat(bench.script().simple(Op::launch, kReplay, 0), length / 4);
-      bench.script().simple(Op::sync, kReplay);
-    }
-    endured += length;
+    if (replays && length >= 4 && make(length / 4, kReplay, [&] { return bench.script().simple(Op::launch, kReplay, 0); }) == 0)
+      return;
+    endured += made;
     // Fresh inputs and poison for the one that is looked at.
     const std::string after = "after " + std::to_string(endured) + " calls";
     mutate(bench, {&b}, version++);
@@ -81,7 +99,10 @@ void drive_endurance(Bench& bench, Observation& seen) {
     bench.script().simple(Op::sync, kReplay);
     if (!bench.collect(b, "replay " + after, {.call = launch})) return;
   }
-  for_each_rank(seen, [&](Observation& rank) { rank.endured = static_cast<std::int64_t>(endured); });
+  for_each_rank(seen, [&](Observation& rank) {
+    rank.endured = static_cast<std::int64_t>(endured);
+    rank.cut_short = late();
+  });
 }
 
 }  // namespace assay

@@ -196,7 +196,8 @@ void drive_many_replays(Bench& bench, Observation& seen) {
   capture(bench, {&b}, 0, "capture");
   bench.push(b);
   bench.label("many replays");
-  const int share = bench.time_sliced() ? 3 : 1;
+  const int share = bench.sharing() == Sharing::by_turns ? 3 : 1;
+  const bool weighs = bench.sharing() != Sharing::under_mps;  // memory in use is MPS's, too
   const auto round = [&](int replays, int calls) {
     for (int i = 0; i < replays; ++i) bench.script().simple(Op::launch, kReplay, 0);
     bench.script().simple(Op::sync, kReplay);  // collectives of one group follow each other
@@ -214,6 +215,7 @@ void drive_many_replays(Bench& bench, Observation& seen) {
     for (int i = 0; i < kIntervals; ++i) round(kReplaysAnInterval / share, kCallsAnInterval / share);
     bool growing = false;
     const bool well = bench.flush();
+    if (!weighs) for_each_rank(seen, [](Observation& of_rank) { of_rank.usage.clear(); });
     for_each_rank(seen, [&](Observation& of_rank) {
       of_rank.replays = kIntervals * (kReplaysAnInterval / share);
       growing = growing || grows(of_rank.usage);

@@ -135,7 +135,8 @@ struct Observation {
   std::int64_t replays = 0;
   // endurance.
   std::vector<std::int64_t> held;      // bytes of the process on the host, before the first stretch and after each
-  std::int64_t endured = 0;            // calls and replays in all
+  std::int64_t endured = 0;            // calls in all
+  bool cut_short = false;              // for they were slow
 
   std::shared_ptr<const ReceiptBook> receipts;  // of the launch, as far as it had come after this trial
   std::vector<RoutedSeen> routed;      // routed: in order

@@ -163,7 +163,7 @@ void drive_burst(Bench& bench, Observation& seen) {
   });
   Bindings order = sizes;
   order.insert(order.end(), sizes.rbegin() + 1, sizes.rend());
-  const bool once = bench.time_sliced() || bench.slot().output_cells(sizes.front()->c) > kLargeCells;
+  const bool once = bench.sharing() == Sharing::by_turns || bench.slot().output_cells(sizes.front()->c) > kLargeCells;
   const int rounds = once ? 1 : kRounds;
   Burst burst(bench, kMain, derive_key(c.seed, "burst"));
   for (int round = 0; round < rounds; ++round)

@@ -8,6 +8,11 @@ bool ranks_share(int world, int devices, int first) noexcept { return world > 1 
 
 bool under_mps() noexcept { return std::getenv("CUDA_MPS_PIPE_DIRECTORY") != nullptr; }
 
+Sharing sharing_of(int world, int devices, int first) noexcept {
+  if (!ranks_share(world, devices, first)) return Sharing::none;
+  return under_mps() ? Sharing::under_mps : Sharing::by_turns;
+}
+
 std::vector<RankPlace> place_ranks(int world, int devices, int first, const std::string& set) {
   const bool shared = ranks_share(world, devices, first);
   std::vector<RankPlace> places;

@@ -6,6 +6,7 @@
 // Who calls it: rank_set.cc; conformance/check.cc, which says in the evidence who shared.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct RankPlace {
 [[nodiscard]] bool ranks_share(int world, int devices, int first) noexcept;
 // Whether processes that share a GPU run on it side by side, and not by turns.
 [[nodiscard]] bool under_mps() noexcept;
+// How so many ranks have their GPUs: one each (none), or one for all.
+enum class Sharing : std::uint8_t { none, by_turns, under_mps };
+[[nodiscard]] Sharing sharing_of(int world, int devices, int first) noexcept;
 // `devices`: how many are visible; `first`: the ordinal that the user named; `set`: no other set's name on this
 // machine.
 [[nodiscard]] std::vector<RankPlace> place_ranks(int world, int devices, int first, const std::string& set);
