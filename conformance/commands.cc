@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "conformance/installation.hpp"
+#include "conformance/patience.hpp"
 #include "conformance/targets/contract_rules.hpp"
 #include "harness/case/generate.hpp"
 #include "harness/case/json.hpp"

@@ -14,9 +14,8 @@ Effort effort_of(Tier tier, DeviceType device, int ranks, Sharing sharing, DType
     return {.one_in = quick ? 12 : 64, .all_drives = 1, .turn_every = 0, .loss_every = loss_every, .endures = false};
   }
   if (sharing == Sharing::under_mps)
-    return {.one_in = quick ? 2 : 4, .all_drives = quick ? 6 : 8, .turn_every = 12, .loss_every = 0,
-            .weighs = false};
-  if (ranks == 1) return {.all_drives = quick ? 32 : 64, .turn_every = 6};
+    return {.one_in = quick ? 2 : 4, .all_drives = 6, .turn_every = 12, .loss_every = 0, .weighs = false};
+  if (ranks == 1) return {.all_drives = quick ? 32 : 48, .turn_every = quick ? 6 : 8};
   const std::int64_t loss_every = device == DeviceType::cuda ? 96 : quick ? 32 : 16;
   return {.all_drives = quick ? 12 : 16, .turn_every = 12, .loss_every = loss_every};
 }

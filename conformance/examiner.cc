@@ -5,29 +5,25 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <tuple>
-#include <thread>
 
 #include "assay/property.hpp"
 #include "conformance/command_line.hpp"
+#include "conformance/patience.hpp"
 #include "conformance/tried_cases.hpp"
 #include "harness/case/digest.hpp"
 #include "harness/case/json.hpp"
 #include "harness/drive/cell_map_of.hpp"
 #include "harness/drive/drives.hpp"
 #include "harness/shrink/driver.hpp"
-#include "harness/worker/oom_kills.hpp"
 
 namespace assay {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kWaryTrials = 200;
 constexpr int kRoutedCases = 6;  // drawn ones; the boundaries of a domain have trials of their own
 constexpr int kEnduranceCases = 1;  // of very many calls; in each part of a unit
-constexpr std::chrono::milliseconds kMoment(20);
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -99,7 +95,7 @@ struct Examiner::UnitState {
   std::int64_t distinct = 0, outside = 0, outside_by_words = 0;
   std::int64_t observed = 0;                                // cases that ran, here or in another part
   std::int64_t full = 0;                                    // of them, those whose outputs have cells
-  std::set<std::string> informed;                           // rules that a case has been informative for
+  std::map<std::string, bool> informed;                     // rules that were asked: whether a case was informative
   Tried tried;                                              // what these met
   int routed = 0, boundaries = 0;                           // through the router: of them, and beside them
   int endured = 0;                                          // of them
@@ -129,64 +125,6 @@ Examiner::UnitState& Examiner::state_of(const Unit& unit) {
   return *state;
 }
 
-namespace {
-
-// Of several ranks, any may be late for a reason that is the machine's: a hang is the candidate's where two fresh sets
-// of workers repeat it (spec/README.md, blame in distributed runs).
-void reproduce_hang(Bench& bench, const Trial& trial, Tier tier, Observation& seen) {
-  for (int again = 0; again < 2; ++again) {
-    bench.retire_worker();
-    const Observation repeated = observe(bench, trial, tier);
-    if (repeated.fault && repeated.fault->reason == Reason::timeout) continue;
-    seen.fault->verdict = Verdict::no_decision;
-    seen.fault->reason = Reason::flaky;
-    seen.fault->text += "; a fresh set of workers did not repeat it";
-    return;
-  }
-}
-
-// An earlier call may be what ends an idle worker. Where one ended so, trials wait a moment for their own worker's end.
-Observation observe_and_wait(Bench& bench, const Trial& trial, Tier tier, bool wait) {
-  Observation seen = observe(bench, trial, tier);
-  if (!wait || seen.fault) return seen;
-  std::this_thread::sleep_for(kMoment);
-  bench.begin_trial(seen);
-  bench.label("a moment after the call");
-  bench.script().simple(Op::sync, 0);
-  bench.flush();
-  return seen;
-}
-
-}  // namespace
-
-Observation observe_patiently(Bench& bench, const Trial& trial, Tier tier, int& wary) {
-  Observation seen = observe_and_wait(bench, trial, tier, wary > 0);
-  wary = std::max(0, wary - 1);
-  // While a failure is made smaller it has been reproduced already.
-  if (seen.fault && seen.fault->reason == Reason::timeout && !seen.others.empty() && !bench.shrinking())
-    reproduce_hang(bench, trial, tier, seen);
-  const std::optional<std::uint64_t> oom_kills_before = oom_kills();
-  for (int again = 0; again < 2 && seen.fault && seen.fault->verdict == Verdict::no_decision; ++again) {
-    const Reason before = seen.fault->reason;
-    if (before == Reason::harness) wary = kWaryTrials;
-    bench.retire_worker();
-    seen = observe_and_wait(bench, trial, tier, wary > 0);
-    if (again == 1 && before == Reason::harness && seen.fault && seen.fault->reason == Reason::harness) {
-      seen.fault->verdict = Verdict::fail;
-      seen.fault->reason = Reason::corrupts_worker;
-      seen.fault->text = "trusted code of the worker dies after this call, in two fresh workers: " + seen.fault->text;
-    }
-    // A candidate can kill its own process: what the machine kills, it kills for want of memory, and counts.
-    if (again == 1 && before == Reason::killed && seen.fault && seen.fault->reason == Reason::killed &&
-        oom_kills_before && oom_kills() == oom_kills_before) {
-      seen.fault->verdict = Verdict::fail;
-      seen.fault->reason = Reason::exit;
-      seen.fault->text = "the process is killed in this call, in two fresh workers, while the machine wants for no memory";
-    }
-  }
-  return seen;
-}
-
 void Examiner::record(const Unit& unit, UnitState& state, const Observation& seen, double ms) {
   TrialRecord line;
   line.subject = subject_of(unit);
@@ -201,7 +139,7 @@ void Examiner::record(const Unit& unit, UnitState& state, const Observation& see
     if (seen.trial.part.cases.front().padded && !rule->on_padded_outputs) continue;
     Judgement j = judge(*rule, seen);
     line.judgements.emplace_back(rule->id, j.verdict);
-    if (j.evidence) state.informed.insert(rule->id);
+    if (j.verdict != Verdict::not_applicable) state.informed[rule->id] |= j.evidence;
     if (!j.warning.empty()) state.warnings[rule->id].push_back(j.warning);
     if (j.verdict == Verdict::fail && !state.failing.count(rule->id)) {
       std::vector<TrialPart> history = bench_.history();
@@ -229,11 +167,12 @@ void Examiner::take_up(const Unit& unit) {
   bench_.use(*unit.variant->slot, unit.variant->info);
 }
 
-// Where drives have no turns, a rule that no case was informative for yet has its drives again.
+// Where drives have no turns, a rule that was asked and that no case was informative for has its drives again.
 bool Examiner::owes(const UnitState& state, Drive drive) {
   if (state.effort.turn_every > 0 || drive == Drive::one_rank || drive == Drive::endurance) return false;
   return std::any_of(state.rules.begin(), state.rules.end(), [&](const RuleSpec* rule) {
-    return reads(*rule, drive) && !state.failing.count(rule->id) && !state.informed.count(rule->id);
+    const auto asked = state.informed.find(rule->id);
+    return reads(*rule, drive) && asked != state.informed.end() && !asked->second;
   });
 }
 

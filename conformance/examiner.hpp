@@ -89,8 +89,4 @@ class Examiner {
 // The trials of a corpus folder, by name; none where there is no folder.
 [[nodiscard]] std::vector<std::string> corpus_files(const std::string& folder);
 
-// Infrastructure gets second chances in fresh workers; trusted code that dies twice was corrupted by the candidate.
-// `wary`: how many trials to come wait a moment for their worker's end; counts down, and up where trusted code died.
-[[nodiscard]] Observation observe_patiently(Bench&, const Trial&, Tier, int& wary);
-
 }  // namespace assay

@@ -170,7 +170,7 @@ int most_judges(const std::vector<Unit>& units, int cores) {
 }
 
 int parts_of(std::size_t units, int judges, Tier tier) {
-  const std::size_t enough = static_cast<std::size_t>(judges) * (tier == Tier::quick ? 3 : 6);
+  const std::size_t enough = static_cast<std::size_t>(judges) * (tier == Tier::quick ? 3 : 12);
   int parts = 1;
   while (parts < std::min(judges, kMostParts) && units * static_cast<std::size_t>(parts) < enough &&
          (tier != Tier::quick || units * static_cast<std::size_t>(parts) % static_cast<std::size_t>(judges) != 0))

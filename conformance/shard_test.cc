@@ -59,7 +59,7 @@ TEST(Shard, AGroupOfOneRankNeedsNoRoomUnderMps) {
 TEST(Shard, OneSlotsThreeDtypesKeepTwoCoresBusy) {
   EXPECT_EQ(parts_of(3, 2, Tier::quick), 2);
   EXPECT_EQ(parts_of(33, 2, Tier::quick), 1);
-  EXPECT_EQ(parts_of(27, 16, Tier::gate), 4);
+  EXPECT_EQ(parts_of(27, 16, Tier::gate), 8);
 }
 
 }  // namespace

@@ -38,6 +38,14 @@ TEST_F(Page, IsBalancedAndLoadsNothing) {
   }
 }
 
+TEST_F(Page, SaysWhenARunWasTakenUpAgain) {
+  RunResults run = forged_results();
+  EXPECT_THAT(html_page(run), Not(HasSubstr("resumed")));
+  run.resumes = {{"2026-11-30T01:00:00Z", 1}, {"2026-11-30T02:00:00Z", 7}};
+  for (const char* text : {"resumed", "2026-11-30T01:00:00Z, 1 unit kept", "2026-11-30T02:00:00Z, 7 units kept"})
+    EXPECT_THAT(html_page(run), HasSubstr(text));
+}
+
 TEST_F(Page, LinksLeadToIdsThatAreThereOnce) {
   const EarlierRun before{"earlier", forged_earlier()};
   const std::string page = html_page(forged_results(), &before);

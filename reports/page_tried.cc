@@ -217,6 +217,12 @@ json facts_part(const RunResults& results, const RunResults* before) {
   add("seed", [](const RunResults& r) { return std::to_string(r.run.seed); });
   add("isolation", [](const RunResults& r) { return r.run.isolation; });
   add("started", [](const RunResults& r) { return r.run.started; });
+  add("resumed", [](const RunResults& r) {
+    std::vector<std::string> times;
+    for (const ResumeRecord& again : r.resumes)
+      times.push_back(again.started + ", " + counted(again.kept, "unit") + " kept");
+    return joined(times);
+  });
   add("counts", counts_sentence);
   add("command", [](const RunResults& r) { return r.run.command; });
   add("assay", [](const RunResults& r) { return r.run.assay_version; });

@@ -348,7 +348,7 @@ const std::vector<Empty>& empties() {
       {"prepare.once", Drive::prepared, pass, uninformative},
       {"prepare.once", Drive::prepared, no, [](Observation& seen) { seen.prepares.clear(); }},
       {"prepare.isolated", Drive::prepared, pass, uninformative},
-      {"relation.endurance", Drive::endurance, pass, nothing},
+      {"relation.endurance", Drive::endurance, pass, [](Observation& seen) { seen.endured = 0; }},
       {"write.surroundings", Drive::eager, pass, nothing},
       {"write.no_growth", Drive::endurance, no, [](Observation& seen) { seen.held.clear(); }},
       {"prepare.isolated", Drive::prepared, no, nothing},
