@@ -323,6 +323,7 @@ int check_command(const Options& given) {
   if (!overlapping.empty()) units.clear();
 
   if (options.shard >= 0) {
+    for (const int own : {options.results_fd, options.shared_fd}) fcntl(own, F_SETFD, FD_CLOEXEC);  // no candidate's
     ResultWriter writer(options.results_fd);
     const std::vector<Unit> rest = unfinished(units, options.finished);
     run_shard(options, *candidate, in_turn(rest, options.shard, options.shards, options.parts), writer,
@@ -358,7 +359,7 @@ int check_command(const Options& given) {
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
   const int cores_used = options.jobs ? static_cast<int>(options.jobs) : most_judges(units, static_cast<int>(cores));
   // As many parts as the whole run has, however much of it is left: a unit's counts depend on them.
-  options.parts = options.in_process || units.empty()
+  options.parts = options.in_process || units.empty() || take_turns(units, options.ordinal)
                       ? 1
                       : parts_of(units.size(), judges_for(units.size(), cores_used), options.tier);
   for (std::size_t u = 0; u < units.size(); ++u)

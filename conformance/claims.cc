@@ -11,7 +11,7 @@ namespace assay {
 namespace {
 
 // A slot is a name's hash, whose last bit says whether it is taken.
-constexpr std::uint64_t kSlots = 1 << 15, kTaken = 1;
+constexpr std::uint64_t kSlots = 1 << 17, kTaken = 1;
 constexpr std::size_t kBytes = kSlots * sizeof(std::uint64_t);
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "it is shared by processes");

@@ -43,7 +43,7 @@ TEST(Claims, AFullTableRefusesNobody) {
   const OwnedFd file(memfd_create("claims", MFD_CLOEXEC));
   Claims::prepare(file.get());
   Claims claims(file.get());
-  for (int name = 0; name < (1 << 15) + 100; ++name) EXPECT_TRUE(claims.take(std::to_string(name)));
+  for (int name = 0; name < (1 << 17) + 100; ++name) EXPECT_TRUE(claims.take(std::to_string(name)));
 }
 
 TEST(Claims, AJudgeAloneMayAlways) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <set>
 
 #include "conformance/installation.hpp"
 #include "conformance/patience.hpp"
@@ -32,10 +33,10 @@ bool chosen(const std::vector<T>& filter, const T& value) {
 }
 
 // One process has one host model, and so one rank.
-std::vector<int> ranks_of(const Options& options, const SlotSpec& slot) {
+std::set<int> ranks_of(const Options& options, const SlotSpec& slot) {
   if (slot.kind != Kind::collective || options.in_process) return {1};
   if (options.ranks.empty()) return {2, 4};
-  return options.ranks;
+  return {options.ranks.begin(), options.ranks.end()};
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ Effort effort_of(Tier tier, DeviceType device, int ranks, Sharing sharing, DType
   }
   if (sharing == Sharing::under_mps)
     return {.one_in = quick ? 2 : 4, .all_drives = 6, .turn_every = 12, .loss_every = 0, .weighs = false};
-  if (ranks == 1) return {.all_drives = quick ? 32 : 48, .turn_every = quick ? 6 : 8};
+  // No number of parts divides seven: every part has its share of every drive.
+  if (ranks == 1) return {.all_drives = quick ? 32 : 48, .turn_every = 7};
   const std::int64_t loss_every = device == DeviceType::cuda ? 96 : quick ? 32 : 16;
   return {.all_drives = quick ? 12 : 16, .turn_every = 12, .loss_every = loss_every};
 }

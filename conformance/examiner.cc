@@ -425,7 +425,7 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
   }
   bool failed = state.failing.count(rule.id) != 0;  // in the corpus
   if (state.cases.empty()) draw_cases(unit, state);
-  if (!state.undrawn.empty()) {
+  if (!failed && !state.undrawn.empty()) {
     result.verdict = Verdict::no_decision;
     result.reason = Reason::harness;
     result.text = state.undrawn;
@@ -450,7 +450,14 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
       result.text = finding.judgement.text;
       return done();
     }
-    const FailureRecord failure = shrink(unit, state, rule, finding);
+    const FailureRecord failure = [&] {
+      try {
+        return shrink(unit, state, rule, finding);
+      } catch (...) {
+        if (config_.claims) config_.claims->give_back(name);
+        throw;
+      }
+    }();
     result.reason = failure.reason;
     result.text = failure.text;
     if (failure.confirmed.rfind("flaky", 0) == 0) {

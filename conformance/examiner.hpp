@@ -2,9 +2,9 @@
 // A part of a unit runs every parts-th of its cases in the domain; all parts draw the same ones.
 //
 // Promises: an observation is made once and judged by every selected rule that reads its drive; no tensor outlives its
-// trial. A rule that failed is shrunk once, by one of the parts, with what other rules' failures shrank to tried first. Each trial's line is
-// written before the next trial begins.
-// Who calls it: property_tests.cc (one GoogleTest case a slot and rule), replay.cc.
+// trial. A rule that failed is shrunk by one of the parts, and again where that failure was flaky, with what other
+// rules' failures shrank to tried first. Each trial's line is written before the next trial begins.
+// Who calls it: shard.cc (one GoogleTest case a unit and rule), fault_matrix/detection.cc.
 #pragma once
 
 #include <functional>

@@ -38,10 +38,10 @@ struct Context {
   std::function<void(const std::string&)> on_receipt;
   ReferenceModule references;
   Claims claims;
-  std::map<const Unit*, bool> taken;  // by this judge, or by another
-  std::map<DeviceType, Judge> judges;
-  std::vector<const RuleSpec*> rules;
-  Waivers waivers;
+  std::map<const Unit*, bool> taken = {};  // by this judge, or by another
+  std::map<DeviceType, Judge> judges = {};
+  std::vector<const RuleSpec*> rules = {};
+  Waivers waivers = {};
 
   // Whether the unit is this judge's: the first that asks has it.
   [[nodiscard]] bool takes(const Unit& unit) {
@@ -136,7 +136,8 @@ class RuleTest : public testing::Test {
 
 std::string name_of_case(const Unit& unit, const RuleSpec& rule) {
   const Subject s = subject_of(unit);
-  return rule.id + "/" + s.variant + "/" + s.device + "/" + s.dtype + "/" + std::to_string(s.ranks);
+  return s.slot + "/" + rule.id + "/" + s.variant + "/" + s.device + "/" + s.dtype + "/" + std::to_string(s.ranks) +
+         "/" + std::to_string(unit.part);
 }
 
 }  // namespace
@@ -166,7 +167,14 @@ int most_judges(const std::vector<Unit>& units, int cores) {
   int ranks = 1;
   for (const Unit& unit : units)
     if (unit.variant->device == DeviceType::cuda) ranks = std::max(ranks, unit.ranks);
-  return under_mps() && ranks > 1 ? std::min(cores, std::max(1, kClients / (ranks + 1))) : cores;
+  return under_mps() ? std::min(cores, std::max(1, kClients / (ranks + 1))) : cores;
+}
+
+bool take_turns(const std::vector<Unit>& units, int first_device) {
+  return std::any_of(units.begin(), units.end(), [&](const Unit& unit) {
+    return unit.variant->device == DeviceType::cuda && unit.ranks > 1 &&
+           sharing_of(unit.ranks, count_cuda_devices(), first_device) == Sharing::by_turns;
+  });
 }
 
 int parts_of(std::size_t units, int judges, Tier tier) {
@@ -208,13 +216,19 @@ void run_shard(const Options& options, const Candidate& candidate, const std::ve
   // Tensors of a size come and go with every trial: keep their pages.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  Context context{options, candidate, units, writer, std::move(on_receipt), ReferenceModule(reference_path()), Claims(options.shared_fd), {}, {}, {}, {}};
+  Context context{.options = options,
+                  .candidate = candidate,
+                  .units = units,
+                  .writer = writer,
+                  .on_receipt = std::move(on_receipt),
+                  .references = ReferenceModule(reference_path()),
+                  .claims = Claims(options.shared_fd)};
   context.rules = selected_rules(options);
   // Elsewhere the parent applies them, to what its judges say together.
   if (options.in_process && !options.waivers.empty()) context.waivers = Waivers::read(options.waivers, today_utc());
   for (const Unit& unit : context.units)
-    for (const RuleSpec* rule : context.rules)
-      testing::RegisterTest(unit.variant->slot->id.c_str(), name_of_case(unit, *rule).c_str(), nullptr, nullptr, __FILE__,
+    for (const RuleSpec* rule : context.rules)  // one suite: GoogleTest would bring those of one name together
+      testing::RegisterTest("assay", name_of_case(unit, *rule).c_str(), nullptr, nullptr, __FILE__,
                             __LINE__, [&context, &unit, rule]() -> RuleTest* { return new RuleTest(context, unit, *rule); });
   // Arguments are the program's own; GoogleTest gets none, and its printer would drown the report.
   int argc = 1;

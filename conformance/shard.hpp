@@ -20,8 +20,10 @@ namespace assay {
 [[nodiscard]] std::vector<const RuleSpec*> selected_rules(const Options&);
 
 // Into how many parts every unit's cases are cut: so many that judges have enough to share and a slow unit is not one's
-// alone, and no more, since each part draws all cases.
+// alone, and no more, since each part draws all cases. Units whose ranks take turns on a GPU try few cases: they stay
+// whole.
 [[nodiscard]] int parts_of(std::size_t units, int judges, Tier);
+[[nodiscard]] bool take_turns(const std::vector<Unit>&, int first_device);
 // How many judges these units keep busy.
 [[nodiscard]] int judges_for(std::size_t units, int cores);
 // The most judges whose workers MPS takes as clients of one GPU, where it serves it; else as many as there are cores.

@@ -41,7 +41,7 @@ TEST(Shard, JudgesAskForAllAndStayWithAVariant) {
   }
 }
 
-TEST(Shard, AGroupOfOneRankNeedsNoRoomUnderMps) {
+TEST(Shard, MpsServesSoManyClientsAndNoMore) {
   CandidateVariant variant;
   variant.device = DeviceType::cuda;
   std::vector<Unit> units(1);
@@ -52,7 +52,7 @@ TEST(Shard, AGroupOfOneRankNeedsNoRoomUnderMps) {
   EXPECT_EQ(most_judges(units, 16), 8);
   EXPECT_EQ(most_judges(units, 4), 4);
   units[0].ranks = 1;
-  EXPECT_EQ(most_judges(units, 16), 16);
+  EXPECT_EQ(most_judges(units, 32), 20);
   unsetenv("CUDA_MPS_PIPE_DIRECTORY");
 }
 

@@ -480,6 +480,7 @@ std::shared_ptr<const ReferenceResult> Bench::reference(const Binding& b, bool* 
 
 void Bench::set_shrinking(bool on) { state_->shrinking = on; }
 bool Bench::shrinking() const noexcept { return state_->shrinking; }
+double Bench::ran_seconds() const noexcept { return state_->ran_ms / 1e3; }
 Sharing Bench::sharing() const { return state_->config.sharing ? state_->config.sharing(state_->world) : Sharing::none; }
 void Bench::retire_worker() {
   state_->workers.reset();

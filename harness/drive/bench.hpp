@@ -138,6 +138,8 @@ class Bench {
   [[nodiscard]] bool shrinking() const noexcept;
   // How the trial's ranks have their GPUs. By turns they wait for slices in every call: drives of many make fewer.
   [[nodiscard]] Sharing sharing() const;
+  // For how long workers have run, in all of this bench's runs; waiting for a turn is no part of it.
+  [[nodiscard]] double ran_seconds() const noexcept;
   void retire_worker();                                  // the next run starts a fresh one
   DeviceTurns::Hold alone();                             // on the GPU, among judges
   [[nodiscard]] std::vector<TrialPart>& history();       // parts run in this worker since it started

@@ -138,6 +138,7 @@ RankSet::Run Bench::State::run(int deadline, const std::string& named) {
   const auto start = Clock::now();
   RankSet::Run outcome = workers->run(deadline, named);
   const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  ran_ms += ms;
   results.resize(static_cast<std::size_t>(world));
   for (int r = 0; r < world; ++r) {
     const ProgramResult* theirs = (*workers)[r].program().results;

@@ -73,6 +73,7 @@ struct Bench::State {
   std::uint64_t next_token = 0;
   bool shrinking = false;
   double slowest_ms = 0;
+  double ran_ms = 0;  // all runs of this bench
   std::uint64_t started = 0;
   std::string device, output;
   std::string library_digest;               // SHA-256 of the candidate's file

@@ -1,6 +1,5 @@
 // endurance_drive.cc: very many calls and replays in one worker, of which a few are looked at, at drawn moments.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "harness/case/generate.hpp"
@@ -12,8 +11,8 @@ namespace {
 
 constexpr std::uint32_t kMain = 0, kReplay = 2;
 constexpr int kStretches = 8;
-constexpr std::uint32_t kAtOnce = 1024;          // calls between two looks at the clock
-constexpr std::chrono::seconds kPatience(10);    // slow calls are made less often: a run has to end
+constexpr std::uint32_t kAtOnce = 1024;            // calls between two looks at the clock, once they are known to be fast
+constexpr double kSeconds = 10, kGlance = 0.1;     // of runs: in all, and between two looks
 
 // In all. What a call of many multiply-adds costs is worth several that have few; ranks meet in every call, which costs
 // them more than the call does.
@@ -60,31 +59,38 @@ void drive_endurance(Bench& bench, Observation& seen) {
                  [](Observation& rank, const ProgramResult& r) { rank.held.push_back(r.host_bytes); });
   };
   measure();
-  const auto start = std::chrono::steady_clock::now();
-  const auto late = [&] { return std::chrono::steady_clock::now() - start > kPatience; };
-  // How many were made of so many; none where the workers ended.
-  const auto make = [&](std::uint32_t wanted, std::uint32_t stream, const auto& step) -> std::uint32_t {
+  std::uint64_t endured = 0, version = 1;
+  const std::uint64_t wanted = calls_of(seen.tier, work_of(bench.slot(), c), c.world > 1);
+  const double start = bench.ran_seconds();
+  bool cut_short = false;
+  std::uint32_t at_once = 16;
+  // So many calls or launches, or as many as there is time for until then; none: the workers ended.
+  const auto make = [&](std::uint32_t wanted, double until, std::uint32_t stream, const auto& step) -> std::uint32_t {
     std::uint32_t made = 0;
-    while (made < wanted && (made == 0 || !late())) {
-      const std::uint32_t now = std::min(kAtOnce, wanted - made);
+    while (made < wanted) {
+      const double before = bench.ran_seconds();
+      if (made > 0 && before - start > until) break;
+      const std::uint32_t now = std::min(at_once, wanted - made);
       bench.script().repeat(step(), now - 1);
       bench.script().simple(Op::sync, stream);
       if (!bench.flush()) return 0;
       made += now;
+      if (bench.ran_seconds() - before < kGlance) at_once = std::min(kAtOnce, 2 * at_once);
     }
+    cut_short = cut_short || made < wanted;
     return made;
   };
-  std::uint64_t endured = 0, version = 1;
-  const std::uint64_t wanted = calls_of(seen.tier, work_of(bench.slot(), c), c.world > 1);
-  for (const std::uint32_t length : stretches(wanted, c.seed)) {
-    if (late()) break;
+  const std::vector<std::uint32_t> lengths = stretches(wanted, c.seed);
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    // Each stretch has its share of the time: there is a measurement after each.
+    const double until = kSeconds * static_cast<double>(i + 1) / static_cast<double>(lengths.size());
     bench.label("many calls");
     bench.push(b);
-    const std::uint32_t made = make(length, kMain, [&] { return bench.script().call(b, kMain); });
+    const std::uint32_t made = make(lengths[i], until, kMain, [&] { return bench.script().call(b, kMain); });
     if (made == 0) return;
     measure();
-    if (replays && length >= 4 && make(length / 4, kReplay, [&] { return bench.script().simple(Op::launch, kReplay, 0); }) == 0)
-      return;
+    if (const std::uint32_t again = made / 4; replays && again > 0)
+      if (make(again, until, kReplay, [&] { return bench.script().simple(Op::launch, kReplay, 0); }) == 0) return;
     endured += made;
     // Fresh inputs and poison for the one that is looked at.
     const std::string after = "after " + std::to_string(endured) + " calls";
@@ -101,7 +107,7 @@ void drive_endurance(Bench& bench, Observation& seen) {
   }
   for_each_rank(seen, [&](Observation& rank) {
     rank.endured = static_cast<std::int64_t>(endured);
-    rank.cut_short = late();
+    rank.cut_short = cut_short;
   });
 }
 

@@ -64,9 +64,15 @@ std::vector<std::string> PartMerger::take(std::string_view line) {
     if (!held.failures.empty()) {
       const FailureRecord& failure = best(held.failures);
       ready.push_back(to_json(failure).dump());
-      if (rule.verdict == Verdict::fail)
-        std::tie(rule.reason, rule.text) = std::tuple(
-            failure.confirmed.rfind("flaky", 0) == 0 ? Reason::flaky : failure.reason, failure.text);
+      const bool flaky = failure.confirmed.rfind("flaky", 0) == 0;
+      const auto sure = std::ranges::find_if(held.rules, [](const RuleRecord& r) {
+        return r.verdict == Verdict::fail && r.reason != Reason::flaky;
+      });
+      // Parts that failed and left it to another to make their failure smaller stand by theirs.
+      if (rule.verdict == Verdict::fail && flaky && sure != held.rules.end())
+        std::tie(rule.reason, rule.text) = std::tie(sure->reason, sure->text);
+      else if (rule.verdict == Verdict::fail)
+        std::tie(rule.reason, rule.text) = std::tuple(flaky ? Reason::flaky : failure.reason, failure.text);
     }
     ready.push_back(to_json(rule).dump());
     held_.erase(at);

@@ -73,6 +73,17 @@ TEST(Parts, OfSeveralFailuresTheConfirmedMinimalOneIsKept) {
   EXPECT_EQ(r.rules[0].text, "text of confirmed");
 }
 
+// A part that failed and left its failure to another has no doubt of its own.
+TEST(Parts, AnothersFlakyFailureTakesNoCertaintyAway) {
+  PartMerger merger(3);
+  EXPECT_TRUE(merger.take(to_json(failure("a", true, "flaky: 2 of 5")).dump()).empty());
+  EXPECT_TRUE(merger.take(to_json(rule(Verdict::fail, 1, 1, Reason::flaky)).dump()).empty());
+  EXPECT_TRUE(merger.take(to_json(rule(Verdict::fail, 1, 1, Reason::mismatch)).dump()).empty());
+  const RunResults r = results_of(merger.take(to_json(rule(Verdict::pass, 1, 1)).dump()));
+  ASSERT_EQ(r.failures.size(), 1U);
+  EXPECT_EQ(r.rules[0].reason, Reason::mismatch);
+}
+
 TEST(Parts, AFailureIsKeptWhereTheRunEndsEarly) {
   PartMerger merger(2);
   (void)merger.take(to_json(failure("one", true, "fresh worker")).dump());

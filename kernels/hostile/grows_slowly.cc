@@ -1,4 +1,4 @@
-// Right, and forgets 64 bytes with every call.
+// Right, and forgets 512 bytes with every call.
 #include "kernels/hostile/hostile.hpp"
 
 namespace {
@@ -7,7 +7,7 @@ struct Attack : hostile::Silu<Attack> {
   static bool genuine() { return true; }
   static assay_status enqueue(const assay_call* call, const hostile::SiluArguments& a) {
     static void* volatile latest = nullptr;
-    latest = malloc(64);
+    latest = malloc(512);
     if (!latest) abort();
     return Right::enqueue(call, a);
   }
