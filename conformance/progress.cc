@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <string>
 
 namespace assay {
 
@@ -18,8 +19,9 @@ void Progress::line(const RunResults& results) {
   } else if (results.cases.size() > shown_cases_) {
     shown_cases_ = results.cases.size();
     const Subject& s = results.cases.back().subject;
-    std::fprintf(stderr, "%zu of %zu: %s %s %s %s, %lld cases\n", shown_cases_, units_, s.slot.c_str(), s.variant.c_str(),
-                 s.device.c_str(), s.dtype.c_str(), static_cast<long long>(results.cases.back().distinct));
+    const std::string ranks = s.ranks > 1 ? " x" + std::to_string(s.ranks) : "";
+    std::fprintf(stderr, "%zu of %zu: %s %s %s%s %s, %lld cases\n", shown_cases_, units_, s.slot.c_str(), s.variant.c_str(),
+                 s.device.c_str(), ranks.c_str(), s.dtype.c_str(), static_cast<long long>(results.cases.back().distinct));
   }
 }
 
