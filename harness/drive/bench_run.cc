@@ -15,6 +15,7 @@ constexpr double kDeadlineFactor = 10, kShrinkFactor = 4;
 constexpr double kLeastMs = 2000, kLeastShrinkMs = 250, kMostMs = 120000;
 constexpr double kLeastCudaMs = 6000;  // the driver takes up to 3.5 s to report a trap [m, H200]
 constexpr double kMsPerCell = 2e-4;
+constexpr double kLeastManyMs = 10000;  // of very many calls: a machine's stall of 2 s was seen among them
 
 // Calls and replays of a program: what its time is shared by.
 double work_steps(const Program& program) {
@@ -22,6 +23,12 @@ double work_steps(const Program& program) {
   for (std::uint32_t i = 0; i < program.step_count; ++i)
     if (const ProgramStep& step = program.steps[i]; step.op == Op::call || step.op == Op::launch) steps += 1.0 + step.pattern;
   return std::max(1.0, steps);
+}
+
+bool repeats(const Program& program) {
+  return std::any_of(program.steps, program.steps + program.step_count, [](const ProgramStep& step) {
+    return (step.op == Op::call || step.op == Op::launch) && step.pattern > 0;
+  });
 }
 
 }  // namespace
@@ -116,7 +123,8 @@ void Bench::State::control_afterwards() {
 // would need before anything is known.
 int Bench::State::deadline_ms(std::int64_t cells) const {
   const double calls = work_steps(*program);
-  const double least = shrinking ? kLeastShrinkMs : domain.type() == DeviceType::cuda ? kLeastCudaMs : kLeastMs;
+  double least = shrinking ? kLeastShrinkMs : domain.type() == DeviceType::cuda ? kLeastCudaMs : kLeastMs;
+  if (repeats(*program)) least = std::max(least, kLeastManyMs);
   const double factor = shrinking ? kShrinkFactor : kDeadlineFactor;
   const double wanted = calls * std::max(factor * slowest_ms, kMsPerCell * static_cast<double>(cells));
   return static_cast<int>(std::clamp(wanted, least, kMostMs));
