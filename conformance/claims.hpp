@@ -1,8 +1,9 @@
-// claims.hpp: which of the judges that share a unit makes a rule's failure smaller: one does, the others have its word.
+// claims.hpp: what one of a run's judges does and no other: a part of a unit; making a failure smaller that several found.
 //
 // Promises: of several that ask for one name, one has it, until it gives it back; whoever has none of this (one judge
-// alone) may always. A full table refuses nobody. Lives in a file that all judges of a run have open; needs no lock.
-// Who calls it: check.cc makes the file, examiner.cc asks.
+// alone) may always. A full table refuses nobody: work done twice is seen when results are merged. Lives in a file that
+// all judges of a run have open; needs no lock.
+// Who calls it: check.cc makes the file; shard.cc and examiner.cc ask.
 //
 //   if (!claims.take(name)) return;  // another judge is at it, or done
 #pragma once

@@ -27,12 +27,12 @@ bool tried_of(const Effort& effort, std::int64_t ordinal) noexcept {
 
 // After the first cases one goes through the plain call and, each in so many, the other drives: more cases, not more of
 // everything. Bursts and groups are many calls each.
-bool due(const Effort& effort, Drive drive, std::int64_t ordinal, std::int64_t rank) noexcept {
+bool due(const Effort& effort, Drive drive, std::int64_t ordinal, std::int64_t place) noexcept {
   if (drive == Drive::eager) return true;
   if (drive == Drive::endurance && !effort.endures) return false;
   if (drive == Drive::one_rank) return effort.loss_every > 0 && ordinal % effort.loss_every == 1 % effort.loss_every;
   if (effort.all_drives > 1 && drive == (ordinal % 2 ? Drive::groups : Drive::burst)) return false;
-  if (rank <= effort.all_drives) return true;
+  if (place <= effort.all_drives) return true;
   return effort.turn_every > 0 && static_cast<std::int64_t>(drive) % effort.turn_every == ordinal % effort.turn_every;
 }
 

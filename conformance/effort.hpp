@@ -24,7 +24,8 @@ struct Effort {
 
 // Whether the tier's `ordinal`-th case, from 1, is tried at all.
 [[nodiscard]] bool tried_of(const Effort&, std::int64_t ordinal) noexcept;
-// Whether the unit's `ordinal`-th tried case, from 1, goes through this drive; `rank`: its place among those with cells.
-[[nodiscard]] bool due(const Effort&, Drive, std::int64_t ordinal, std::int64_t rank) noexcept;
+// Whether the unit's `ordinal`-th tried case, from 1, goes through this drive; `place`: its number among those with
+// cells, the next one's where it has none.
+[[nodiscard]] bool due(const Effort&, Drive, std::int64_t ordinal, std::int64_t place) noexcept;
 
 }  // namespace assay

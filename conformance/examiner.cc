@@ -179,7 +179,7 @@ bool Examiner::owes(const UnitState& state, Drive drive) {
 void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
   take_up(unit);
   // An empty call takes no full one's place among those that go through every drive.
-  const std::int64_t rank = state.full + (unit.variant->slot->output_cells(c) == 0);
+  const std::int64_t place = state.full + (unit.variant->slot->output_cells(c) == 0);
   for (std::size_t d = 0; d < kDrives; ++d) {
     const Drive drive = static_cast<Drive>(d);
     // Nobody left to read it: not asked for, or all its readers have failed already.
@@ -189,7 +189,7 @@ void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
       continue;
     if (captures(drive) && !unit.variant->info.graph_safe()) continue;
     if (c.padded && drive != Drive::eager) continue;
-    if (!due(state.effort, drive, state.observed, rank) && !owes(state, drive)) continue;
+    if (!due(state.effort, drive, state.observed, place) && !owes(state, drive)) continue;
     if (drive == Drive::routed && (++state.routed > kRoutedCases || !unit.variant->info.routing)) continue;
     Trial trial;
     trial.variant = unit.variant->info.id;
@@ -460,7 +460,7 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
     }();
     result.reason = failure.reason;
     result.text = failure.text;
-    if (failure.confirmed.rfind("flaky", 0) == 0) {
+    if (is_flaky(failure)) {
       result.reason = Reason::flaky;
       if (config_.claims) config_.claims->give_back(name);  // another part may find it confirmed
     }
@@ -480,8 +480,8 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
   } else if (result.judged == 0 && left_out(state.effort, rule)) {
     result.verdict = Verdict::not_applicable;
     result.reason = Reason::no_case;
-    result.text = "left out where ranks share a GPU: by turns each call is slow; under MPS a lost rank takes others along, and memory "
-                  "in use is not the candidate's alone";
+    result.text = "left out where ranks share a GPU: by turns each call is slow; under MPS a lost rank takes others "
+                  "along, and memory in use is not the candidate's alone";
   } else if (result.judged == 0) {
     result.verdict = Verdict::not_applicable;
     result.reason = Reason::no_case;

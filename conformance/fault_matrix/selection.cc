@@ -7,18 +7,15 @@
 
 namespace assay {
 
-bool Selection::takes(std::size_t index) const {
-  int part = 0, parts = 0;
-  char more = 0;
-  if (std::sscanf(shard_.c_str(), "%d/%d%c", &part, &parts, &more) != 2 || part < 0 || part >= parts)
-    throw BadTable("--shard takes i/n with i from 0 to n - 1, not " + shard_);
-  return index % static_cast<std::size_t>(parts) == static_cast<std::size_t>(part);
-}
-
 void add_options(CLI::App& app, Selection& s) {
+  const auto shard = [&s](const std::string& text) {
+    char more = 0;
+    if (std::sscanf(text.c_str(), "%zu/%zu%c", &s.part, &s.parts, &more) != 2 || s.part >= s.parts)
+      throw CLI::ValidationError("--shard", "takes i/n with i from 0 to n - 1, not " + text);
+  };
   app.add_option("--device", s.device, "host or cuda")->check(CLI::IsMember({"host", "cuda"}))->capture_default_str();
-  app.add_option("--stems", s.stems_, "only these libraries, separated by commas")->delimiter(',');
-  app.add_option("--shard", s.shard_, "i/n: every n-th library or seed, from the i-th on")->capture_default_str();
+  app.add_option("--stems", s.stems, "only these libraries, separated by commas")->delimiter(',');
+  app.add_option_function<std::string>("--shard", shard, "i/n: every n-th library or seed, from the i-th on");
 }
 
 std::string library_of(const std::string& folder, const std::string& stem, const std::string& target) {

@@ -1,7 +1,7 @@
 // selection.hpp: which rows of a table of libraries a program takes, and on which device.
 //
 // Promises: --stems and --shard mean the same in assay_fault_matrix and assay_hostile; a name that the table does not
-// have, or a shard that is none, is one sentence (BadTable). Who calls it: their main.cc.
+// have, or a shard that is none, is one sentence. Who calls it: their main.cc.
 //
 //   Selection s; add_options(app, s); ... for (const FaultRow& row : s.of(read_faults(table), table)) ...
 #pragma once
@@ -17,30 +17,25 @@ namespace assay {
 
 inline constexpr int kAbsentExit = 77;  // the device is absent: CTest then names the test as skipped
 
-class Selection {
- public:
+struct Selection {
   std::string device = "host";
+  std::vector<std::string> stems;     // empty: all
+  std::size_t part = 0, parts = 1;    // every parts-th, from the part-th on
 
-  // Every n-th of a sequence, from the i-th on, of "i/n". Throws BadTable.
-  [[nodiscard]] bool takes(std::size_t index) const;
-  // The rows with these stems, or all, of the shard. `path` is for the sentence. Throws BadTable.
+  [[nodiscard]] bool takes(std::size_t index) const { return index % parts == part; }
+  // The rows with these stems, of the shard. `path` is for the sentence. Throws BadTable.
   template <class Row>
   [[nodiscard]] std::vector<Row> of(const std::vector<Row>& rows, const std::string& path) const {
-    for (const std::string& stem : stems_)
+    for (const std::string& stem : stems)
       if (std::none_of(rows.begin(), rows.end(), [&](const Row& row) { return row.stem == stem; }))
         throw BadTable("no library is called " + stem + "; " + path + " names them");
     std::vector<Row> taken;
     std::size_t index = 0;
     for (const Row& row : rows)
-      if (stems_.empty() || std::find(stems_.begin(), stems_.end(), row.stem) != stems_.end())
+      if (stems.empty() || std::find(stems.begin(), stems.end(), row.stem) != stems.end())
         if (takes(index++)) taken.push_back(row);
     return taken;
   }
-
- private:
-  friend void add_options(CLI::App&, Selection&);
-  std::vector<std::string> stems_;
-  std::string shard_ = "0/1";
 };
 
 void add_options(CLI::App&, Selection&);

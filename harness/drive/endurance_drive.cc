@@ -60,7 +60,6 @@ void drive_endurance(Bench& bench, Observation& seen) {
   };
   measure();
   std::uint64_t endured = 0, version = 1;
-  const std::uint64_t wanted = calls_of(seen.tier, work_of(bench.slot(), c), c.world > 1);
   const double start = bench.ran_seconds();
   bool cut_short = false;
   std::uint32_t at_once = 16;
@@ -80,7 +79,8 @@ void drive_endurance(Bench& bench, Observation& seen) {
     cut_short = cut_short || made < wanted;
     return made;
   };
-  const std::vector<std::uint32_t> lengths = stretches(wanted, c.seed);
+  const std::vector<std::uint32_t> lengths =
+      stretches(calls_of(seen.tier, work_of(bench.slot(), c), c.world > 1), c.seed);
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     // Each stretch has its share of the time: there is a measurement after each.
     const double until = kSeconds * static_cast<double>(i + 1) / static_cast<double>(lengths.size());

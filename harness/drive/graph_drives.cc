@@ -203,6 +203,7 @@ void drive_many_replays(Bench& bench, Observation& seen) {
     bench.script().simple(Op::sync, kReplay);  // collectives of one group follow each other
     for (int i = 0; i < calls; ++i) bench.script().call(b, kMain);
     bench.script().simple(Op::sync_device, kMain);
+    if (!weighs) return;
     bench.expect(bench.script().simple(Op::usage, kMain),
                  [](Observation& seen, const ProgramResult& r) { seen.usage.push_back(r.usage); });
   };
@@ -215,7 +216,6 @@ void drive_many_replays(Bench& bench, Observation& seen) {
     for (int i = 0; i < kIntervals; ++i) round(kReplaysAnInterval / share, kCallsAnInterval / share);
     bool growing = false;
     const bool well = bench.flush();
-    if (!weighs) for_each_rank(seen, [](Observation& of_rank) { of_rank.usage.clear(); });
     for_each_rank(seen, [&](Observation& of_rank) {
       of_rank.replays = kIntervals * (kReplaysAnInterval / share);
       growing = growing || grows(of_rank.usage);

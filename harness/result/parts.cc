@@ -21,7 +21,7 @@ int weight(const RuleRecord& r) {
 
 const FailureRecord& best(const std::vector<FailureRecord>& failures) {
   const auto rank = [](const FailureRecord& f) {
-    return std::tuple(f.confirmed.rfind("flaky", 0) == 0, !f.minimal, f.trial_text.size(), f.trial_text);
+    return std::tuple(is_flaky(f), !f.minimal, f.trial_text.size(), f.trial_text);
   };
   return *std::ranges::min_element(failures, {}, rank);
 }
@@ -64,7 +64,7 @@ std::vector<std::string> PartMerger::take(std::string_view line) {
     if (!held.failures.empty()) {
       const FailureRecord& failure = best(held.failures);
       ready.push_back(to_json(failure).dump());
-      const bool flaky = failure.confirmed.rfind("flaky", 0) == 0;
+      const bool flaky = is_flaky(failure);
       const auto sure = std::ranges::find_if(held.rules, [](const RuleRecord& r) {
         return r.verdict == Verdict::fail && r.reason != Reason::flaky;
       });

@@ -106,6 +106,8 @@ struct EndRecord {
 [[nodiscard]] nlohmann::json to_json(const CasesRecord&);
 [[nodiscard]] nlohmann::json to_json(const RuleRecord&);
 [[nodiscard]] nlohmann::json to_json(const FailureRecord&);
+// Whether fresh workers repeated it in a part of the attempts only.
+[[nodiscard]] inline bool is_flaky(const FailureRecord& f) { return f.confirmed.rfind("flaky", 0) == 0; }
 [[nodiscard]] nlohmann::json to_json(const ResumeRecord&);
 [[nodiscard]] nlohmann::json to_json(const EndRecord&);
 
