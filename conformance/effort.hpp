@@ -17,7 +17,6 @@ struct Effort {
   std::int64_t turn_every = 1;  // after them, so many cases come to a drive's turn; 0: none does
   std::int64_t loss_every = 1;  // of the tried ones, each so many-th loses a rank; 0: none
   bool endures = true;          // a case of very many calls is among them
-  bool weighs = true;           // the device's memory in use says what the candidate holds
 };
 
 [[nodiscard]] Effort effort_of(Tier, DeviceType, int ranks, Sharing, DType) noexcept;

@@ -1,6 +1,7 @@
 #include "conformance/examiner.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -24,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kRoutedCases = 6;  // drawn ones; the boundaries of a domain have trials of their own
 constexpr int kEnduranceCases = 1;  // of very many calls; in each part of a unit
+constexpr int kMostEnded = 3;  // trials of a drive in a row that the candidate ends: each costs a fresh worker
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -35,7 +37,6 @@ bool reads(const RuleSpec& rule, Drive drive) {
 
 // Whether nothing that the rule reads is tried, for want of a GPU a rank.
 bool left_out(const Effort& effort, const RuleSpec& rule) {
-  if (rule.id == "graph.no_growth") return !effort.weighs;
   return std::all_of(rule.drives.begin(), rule.drives.end(), [&](Drive drive) {
     return drive == Drive::one_rank ? effort.loss_every == 0 : drive == Drive::endurance && !effort.endures;
   });
@@ -99,10 +100,11 @@ struct Examiner::UnitState {
   Tried tried;                                              // what these met
   int routed = 0, boundaries = 0;                           // through the router: of them, and beside them
   int endured = 0;                                          // of them
+  std::array<int, kDrives> ended_in_row{};                  // trials of each drive that the candidate ended
   std::map<std::string, std::vector<std::string>> warnings; // by rule
   bool corpus_done = false;
   // Failures that no rule's own judgement shapes (the worker's end, a refused step), already shrunk: by trial and text.
-  std::map<std::string, std::pair<ShrinkOutcome, std::string>> ended;
+  std::map<std::string, std::pair<ShrinkOutcome, std::string>> known_ends;
   double shrink_seconds = 0;
 };
 
@@ -133,6 +135,7 @@ void Examiner::record(const Unit& unit, UnitState& state, const Observation& see
   line.milliseconds = ms;
   auto& kept = state.seen[describe(seen.trial.part.cases.front())];
   const bool ends_all = seen.trial.part.drive == Drive::eager && seen.fault && seen.fault->verdict == Verdict::fail;
+  bool ended = false;
   for (const RuleSpec* rule : state.rules) {
     // A call that cannot even be made plainly fails whatever would be asked of it next.
     if (!reads(*rule, seen.trial.part.drive) && !ends_all) continue;
@@ -141,6 +144,7 @@ void Examiner::record(const Unit& unit, UnitState& state, const Observation& see
     line.judgements.emplace_back(rule->id, j.verdict);
     if (j.verdict != Verdict::not_applicable) state.informed[rule->id] |= j.evidence;
     if (!j.warning.empty()) state.warnings[rule->id].push_back(j.warning);
+    ended = ended || (j.verdict == Verdict::fail && j.ended_trial);
     if (j.verdict == Verdict::fail && !state.failing.count(rule->id)) {
       std::vector<TrialPart> history = bench_.history();
       if (!history.empty() && history.back() == seen.trial.part) history.pop_back();
@@ -157,6 +161,8 @@ void Examiner::record(const Unit& unit, UnitState& state, const Observation& see
       at->second.judgement.evidence = at->second.judgement.evidence || j.evidence;
     }
   }
+  int& in_row = state.ended_in_row[static_cast<std::size_t>(seen.trial.part.drive)];
+  if (!seen.trial.part.cases.front().padded) in_row = ended ? in_row + 1 : 0;
   writer_.line(to_json(line));
 }
 
@@ -187,6 +193,7 @@ void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
           return reads(*rule, drive) && !state.failing.count(rule->id);
         }))
       continue;
+    if (state.ended_in_row[d] >= kMostEnded) continue;  // a rule that excuses such an end will not hear more
     if (captures(drive) && !unit.variant->info.graph_safe()) continue;
     if (c.padded && drive != Drive::eager) continue;
     if (!due(state.effort, drive, state.observed, place) && !owes(state, drive)) continue;
@@ -332,18 +339,18 @@ FailureRecord Examiner::shrink(const Unit& unit, UnitState& state, const RuleSpe
     drawn = {t, cell_maps_of(seen, j)};
     return j;
   };
-  // The budget is the slot and dtype's; a second rule that fails on the very end of a worker takes what the first found.
+  // The budget is the slot and dtype's; a second rule that fails on the very end of a trial takes what the first found.
   ShrinkBudget budget;
   budget.seconds = std::max(kLeastShrinkSeconds, budget.seconds - state.shrink_seconds);
-  const std::string same = finding.judgement.worker_ended ? to_json(finding.trial).dump() + finding.judgement.text : "";
-  const auto known = state.ended.find(same);
+  const std::string same = finding.judgement.ended_trial ? to_json(finding.trial).dump() + finding.judgement.text : "";
+  const auto known = state.known_ends.find(same);
   ShrinkOutcome outcome;
-  if (!same.empty() && known != state.ended.end()) {
+  if (!same.empty() && known != state.known_ends.end()) {
     std::tie(outcome, output) = known->second;
   } else {
     ShrinkDriver driver(*unit.variant->slot, evaluate, [start] { return seconds_since(start); }, budget);
     outcome = driver.shrink(finding.trial, finding.judgement, finding.history, state.shrunk);
-    if (!same.empty()) state.ended[same] = {outcome, output};
+    if (!same.empty()) state.known_ends[same] = {outcome, output};
   }
   state.shrink_seconds += seconds_since(start);
   bench_.set_shrinking(false);
@@ -480,12 +487,15 @@ RuleRecord Examiner::examine(const Unit& unit, const RuleSpec& rule) {
   } else if (result.judged == 0 && left_out(state.effort, rule)) {
     result.verdict = Verdict::not_applicable;
     result.reason = Reason::no_case;
-    result.text = "left out where ranks share a GPU: by turns each call is slow; under MPS a lost rank takes others "
-                  "along, and memory in use is not the candidate's alone";
+    result.text = "left out where ranks share a GPU: by turns each call is slow, and under MPS a lost rank takes others along";
   } else if (result.judged == 0) {
+    const bool ended = std::any_of(rule.drives.begin(), rule.drives.end(), [&](Drive drive) {
+      return state.ended_in_row[static_cast<std::size_t>(drive)] >= kMostEnded;
+    });
     result.verdict = Verdict::not_applicable;
     result.reason = Reason::no_case;
-    result.text = "the slot has nothing that this rule asks about";
+    result.text = ended ? "every call of its trials ended before this rule had something to judge"
+                        : "the slot has nothing that this rule asks about";
   } else if (result.evidence == 0) {
     result.verdict = Verdict::vacuous;
     result.reason = Reason::vacuous;

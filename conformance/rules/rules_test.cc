@@ -572,7 +572,7 @@ TEST(Rules, OfPaddedOutputsThatAreContiguousByContractTheReaderIsOnlyWarned) {
     const Judgement j = judge(strides, seen);
     EXPECT_EQ(name_of(j.verdict), "PASS") << said(j);
     EXPECT_EQ(j.warning.rfind("contiguous_only: ", 0), 0u) << j.warning;
-    EXPECT_FALSE(j.worker_ended);
+    EXPECT_FALSE(j.ended_trial);
   }
   Observation seen = right(Drive::eager);
   seen.trial.part.cases[0].padded = true;

@@ -47,8 +47,9 @@ struct GraphInventory {
 };
 
 struct DeviceUsage {
-  std::uint64_t bytes_used = 0;   // of device memory
-  std::uint64_t handles = 0;      // live streams, events, graphs, allocations known to the device
+  std::uint64_t bytes_used = 0;     // of the device's memory, by every process
+  std::uint64_t handles = 0;        // live streams, events, graphs, allocations known to the device
+  std::uint64_t scratch_bytes = 0;  // of bytes_used: the harness's own, of this process; grows with a program's calls
 };
 
 // How the host model orders work that the program leaves open; drawn from the Case.

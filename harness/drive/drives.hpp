@@ -57,6 +57,8 @@ void mutate(Bench&, const Bindings&, std::uint64_t version, const std::string& o
 // given is overwritten afterwards.
 void capture(Bench&, const Bindings&, std::uint32_t graph, const std::string& label);
 
+// Takes the harness's scratch out of the memory in use: of ranks on one device each measures that of all.
+void leave_out_scratch(Observation&, bool one_device);
 // Whether memory in use grew in every interval, and by more than a block in all.
 [[nodiscard]] bool grows(const std::vector<DeviceUsage>&);
 // Whether what the process holds grew in every stretch of the second half, and by more than a block in that half.

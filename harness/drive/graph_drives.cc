@@ -1,4 +1,5 @@
 // graph_drives.cc: drives that capture and replay: capture_replay, interleaved_graphs, regrow, many_replays.
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -159,6 +160,20 @@ void drive_regrow(Bench& bench, Observation& seen) {
   bench.collect(large, "buffers of the large call", {.reference = false, .bystander = true});
 }
 
+void leave_out_scratch(Observation& seen, bool one_device) {
+  const std::size_t measured = seen.usage.size();
+  for (std::size_t i = 0; i < measured; ++i) {
+    std::uint64_t of_all = 0;
+    for_each_rank(seen, [&](Observation& rank) { of_all += i < rank.usage.size() ? rank.usage[i].scratch_bytes : 0; });
+    for_each_rank(seen, [&](Observation& rank) {
+      if (i >= rank.usage.size()) return;
+      DeviceUsage& usage = rank.usage[i];
+      usage.bytes_used -= std::min(usage.bytes_used, one_device ? of_all : usage.scratch_bytes);
+      usage.scratch_bytes = 0;
+    });
+  }
+}
+
 bool grows(const std::vector<DeviceUsage>& usage) {
   constexpr std::uint64_t slack = 4u << 20;
   if (usage.size() < 2) return false;
@@ -197,13 +212,13 @@ void drive_many_replays(Bench& bench, Observation& seen) {
   bench.push(b);
   bench.label("many replays");
   const int share = bench.sharing() == Sharing::by_turns ? 3 : 1;
-  const bool weighs = bench.sharing() != Sharing::under_mps;  // memory in use is MPS's, too
+  const bool one_device = bench.sharing() != Sharing::none;
   const auto round = [&](int replays, int calls) {
     for (int i = 0; i < replays; ++i) bench.script().simple(Op::launch, kReplay, 0);
     bench.script().simple(Op::sync, kReplay);  // collectives of one group follow each other
     for (int i = 0; i < calls; ++i) bench.script().call(b, kMain);
     bench.script().simple(Op::sync_device, kMain);
-    if (!weighs) return;
+    if (one_device && !bench.flush()) return;  // no rank takes scratch while another measures
     bench.expect(bench.script().simple(Op::usage, kMain),
                  [](Observation& seen, const ProgramResult& r) { seen.usage.push_back(r.usage); });
   };
@@ -216,6 +231,7 @@ void drive_many_replays(Bench& bench, Observation& seen) {
     for (int i = 0; i < kIntervals; ++i) round(kReplaysAnInterval / share, kCallsAnInterval / share);
     bool growing = false;
     const bool well = bench.flush();
+    leave_out_scratch(seen, one_device);
     for_each_rank(seen, [&](Observation& of_rank) {
       of_rank.replays = kIntervals * (kReplaysAnInterval / share);
       growing = growing || grows(of_rank.usage);

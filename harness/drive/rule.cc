@@ -16,22 +16,22 @@ std::vector<const RuleSpec*>& registry() {
 Judgement failed_step(const Observation& seen) {
   const std::string text = std::string(name_of(*seen.failed_op)) + ": " +
                            (seen.failed_text.empty() ? std::string(name_of(seen.failed_code)) : seen.failed_text);
-  switch (seen.failed_code) {
-    case StepCode::entry_failed: return fail(Reason::entry_failed, text, seen.failed_label);
-    case StepCode::synchronised_held: return fail(Reason::host_sync, text, seen.failed_label);
-    case StepCode::capture_illegal:
-    case StepCode::capture_unjoined:
-    case StepCode::capture_empty:
-    case StepCode::capture_host_node: return fail(Reason::capture_failed, text, seen.failed_label);
-    case StepCode::device_fault: return fail(Reason::device_fault, text, seen.failed_label);
-    case StepCode::launch_invalid: return fail(Reason::entry_failed, text, seen.failed_label);
-    default: break;
-  }
-  Judgement j;
-  j.verdict = Verdict::no_decision;
-  j.reason = Reason::harness;
-  j.text = text;
-  j.label = seen.failed_label;
+  const auto reason = [&] {
+    switch (seen.failed_code) {
+      case StepCode::entry_failed:
+      case StepCode::launch_invalid: return Reason::entry_failed;
+      case StepCode::synchronised_held: return Reason::host_sync;
+      case StepCode::capture_illegal:
+      case StepCode::capture_unjoined:
+      case StepCode::capture_empty:
+      case StepCode::capture_host_node: return Reason::capture_failed;
+      case StepCode::device_fault: return Reason::device_fault;
+      default: return Reason::harness;
+    }
+  }();
+  Judgement j = fail(reason, text, seen.failed_label);
+  if (reason == Reason::harness) j.verdict = Verdict::no_decision;
+  j.ended_trial = true;
   return j;
 }
 
@@ -42,7 +42,7 @@ Judgement judged(const RuleSpec& rule, const Observation& seen) {
     j.reason = seen.fault->reason;
     j.text = seen.fault->text;
     j.label = seen.failed_label;
-    j.worker_ended = true;
+    j.ended_trial = true;
     return j;
   }
   if (seen.failed_op) return rule.on_failed_step ? rule.on_failed_step(seen) : failed_step(seen);

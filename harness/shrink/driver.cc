@@ -144,7 +144,7 @@ ShrinkOutcome ShrinkDriver::shrink(const Trial& failing, const Judgement& first,
   if (alone) {
     const Judgement judgement = search.last;
     // A failure that comes once a process is hidden from a worker that has had it.
-    if (!search.run(failing, Worker::reused)) search.worker = Worker::fresh;
+    if (!search.over() && !search.run(failing, Worker::reused)) search.worker = Worker::fresh;
     // It fails alone. What another rule's failure shrank to is likely to do, too.
     for (const Trial& t : known)
       if (t.part.drive == failing.part.drive && t.history.empty() &&

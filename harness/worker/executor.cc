@@ -339,8 +339,8 @@ Outcome Executor::prepare(Program& program, const ProgramStep& step, ProgramResu
   }
   if (!measured) return {};
   if (const Outcome o = device_.usage(after_device); !o.ok()) return o;
-  result.device_bytes =
-      static_cast<std::int64_t>(after_device.bytes_used) - static_cast<std::int64_t>(before_device.bytes_used);
+  const auto others = [](const DeviceUsage& u) { return static_cast<std::int64_t>(u.bytes_used - u.scratch_bytes); };
+  result.device_bytes = others(after_device) - others(before_device);
   return {};
 }
 

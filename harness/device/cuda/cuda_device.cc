@@ -262,10 +262,9 @@ class CudaDevice final : public Device {
     std::size_t free_bytes = 0, total_bytes = 0;
     const cuda::RelaxedCapture relaxed(api_);
     if (Outcome o = outcome("cuMemGetInfo", api_.cuMemGetInfo(&free_bytes, &total_bytes)); !o.ok()) return o;
-    // Scratch is the harness's, and grows with a program's calls.
-    std::size_t scratch_bytes = 0;
-    for (const Block& block : blocks_) scratch_bytes += block.bytes;
-    usage.bytes_used = total_bytes - free_bytes - std::min(scratch_bytes, total_bytes - free_bytes);
+    usage.bytes_used = total_bytes - free_bytes;
+    usage.scratch_bytes = 0;
+    for (const Block& block : blocks_) usage.scratch_bytes += block.bytes;
     usage.handles = events_.size() + graphs_.size() + (load_memory_ != 0 ? 1 : 0) +
                     static_cast<std::uint64_t>(kStreams - std::count(streams_.begin(), streams_.end(), nullptr));
     return {};

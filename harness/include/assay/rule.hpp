@@ -34,7 +34,7 @@ struct Judgement {
   std::vector<WorstCell> worst;
   std::string warning;           // worth a line, no failure
   bool evidence = true;          // counts against VACUOUS
-  bool worker_ended = false;     // the worker's fault, the same for every rule that reads the drive
+  bool ended_trial = false;      // the worker's end or a failed step, the same for every rule that reads the drive
 };
 
 [[nodiscard]] inline Judgement pass(bool evidence = true) {
