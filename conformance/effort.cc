@@ -4,9 +4,9 @@ namespace assay {
 
 // Ranks cost several times as much a trial, and come once a group size. A lost rank costs a set of workers, where it
 // hangs a deadline; on a GPU both take seconds. Ranks that share a GPU by time slices wait for each other's slices, 5
-// to 20 ms in every call: they get few cases, none of very many calls, and lose a rank only in bf16, and of more than
-// two. Under MPS a call costs 1 ms and few processes may run at once: a part of the cases, and no lost rank, since a
-// client that is killed takes others along.
+// to 20 ms in every call: they get few cases, and lose a rank only in bf16, and of more than two. Under MPS a call costs
+// 1 ms and few processes may run at once: a part of the cases, and no lost rank, since a client that is killed takes
+// others along. Neither has cases of very many calls, under MPS a third of all time [m].
 Effort effort_of(Tier tier, DeviceType device, int ranks, Sharing sharing, DType dtype) noexcept {
   const bool quick = tier == Tier::quick;
   if (sharing == Sharing::by_turns) {
@@ -14,7 +14,7 @@ Effort effort_of(Tier tier, DeviceType device, int ranks, Sharing sharing, DType
     return {.one_in = quick ? 12 : 64, .all_drives = 1, .turn_every = 0, .loss_every = loss_every, .endures = false};
   }
   if (sharing == Sharing::under_mps)
-    return {.one_in = quick ? 2 : 4, .all_drives = 4, .turn_every = quick ? 12 : 17, .loss_every = 0};
+    return {.one_in = quick ? 2 : 4, .all_drives = 4, .turn_every = quick ? 12 : 17, .loss_every = 0, .endures = false};
   // No number of parts divides seven or eleven: every part has its share of every drive.
   if (ranks == 1) return {.all_drives = quick ? 32 : 48, .turn_every = quick ? 7 : 11};
   const std::int64_t loss_every = device == DeviceType::cuda ? 96 : quick ? 32 : 16;

@@ -77,8 +77,7 @@ Judgement abort_together(const Observation& seen) {
 // A call is refused by all ranks or by none: a peer that was given it waits in it for the one that refuses.
 Judgement refused_by_some(const Observation& seen) {
   const int ranks = static_cast<int>(seen.others.size()) + 1;
-  if (seen.failed_code != StepCode::entry_failed || seen.refusing == 0 || seen.refusing == ranks)
-    return fail(Reason::entry_failed, seen.failed_text, seen.failed_label);
+  if (seen.failed_code != StepCode::entry_failed || seen.refusing == 0 || seen.refusing == ranks) return failed_step(seen);
   return fail(Reason::rank_ineligible,
               std::to_string(seen.refusing) + " of " + std::to_string(ranks) +
                   " ranks refuse a call that all were given: who serves it is decided before it, on all ranks alike",

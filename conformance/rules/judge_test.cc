@@ -41,6 +41,12 @@ TEST(Judge, AFailedStepIsTheCandidatesOnlyWhereItsCodeSaysSo) {
     EXPECT_EQ(name_of(j.verdict), name_of(verdict_of(reason))) << name_of(code);
     EXPECT_NE(j.text.find("said so"), std::string::npos);
     EXPECT_EQ(j.label, "where");
+    // Rules with words of their own for a refused call have none for what else may fail.
+    if (code == StepCode::entry_failed || code == StepCode::synchronised_held) continue;
+    for (const RuleSpec* rule : rule_catalogue())
+      if (const Judgement own = judge(*rule, seen); own.verdict != Verdict::not_applicable) {
+        EXPECT_EQ(name_of(own.reason), name_of(reason)) << rule->id << ", " << name_of(code);
+      }
   }
 }
 

@@ -176,9 +176,9 @@ Judgement no_silent_retry(const Observation& seen) {
 }
 
 Judgement failed_after_selection(const Observation& seen) {
+  if (seen.failed_code != StepCode::entry_failed) return failed_step(seen);
   const std::string what = seen.failed_text.empty() ? std::string(name_of(seen.failed_code)) : seen.failed_text;
-  if (seen.failed_code != StepCode::entry_failed || seen.routed.empty() || !seen.routed.back().decision.selected())
-    return defect(what, seen.failed_label);
+  if (seen.routed.empty() || !seen.routed.back().decision.selected()) return defect(what, seen.failed_label);
   const RoutedSeen& r = seen.routed.back();
   const ServedCall served =
       serve(r.decision, RetryMode::strict, seen.slot->kind == Kind::collective, {.call = [&]() -> StepResult {

@@ -94,6 +94,7 @@ class Device {
 
   virtual Outcome begin_capture(std::uint32_t stream, CaptureMode) = 0;
   virtual Outcome end_capture(std::uint32_t stream, std::uint32_t graph, GraphInventory&) = 0;  // and instantiates
+  virtual void abandon_captures() = 0;                      // what a program that failed left open; no graph comes of it
   virtual Outcome launch(std::uint32_t graph, std::uint32_t stream) = 0;
   virtual Outcome drop_graph(std::uint32_t graph) = 0;
 

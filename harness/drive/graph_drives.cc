@@ -211,8 +211,8 @@ void drive_many_replays(Bench& bench, Observation& seen) {
   capture(bench, {&b}, 0, "capture");
   bench.push(b);
   bench.label("many replays");
-  const int share = bench.sharing() == Sharing::by_turns ? 3 : 1;
   const bool one_device = bench.sharing() != Sharing::none;
+  const int share = one_device ? 3 : 1;
   const auto round = [&](int replays, int calls) {
     for (int i = 0; i < replays; ++i) bench.script().simple(Op::launch, kReplay, 0);
     bench.script().simple(Op::sync, kReplay);  // collectives of one group follow each other

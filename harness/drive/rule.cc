@@ -12,29 +12,6 @@ std::vector<const RuleSpec*>& registry() {
   return *rules;
 }
 
-// A step that failed, as a judgement of any rule that reads the drive.
-Judgement failed_step(const Observation& seen) {
-  const std::string text = std::string(name_of(*seen.failed_op)) + ": " +
-                           (seen.failed_text.empty() ? std::string(name_of(seen.failed_code)) : seen.failed_text);
-  const auto reason = [&] {
-    switch (seen.failed_code) {
-      case StepCode::entry_failed:
-      case StepCode::launch_invalid: return Reason::entry_failed;
-      case StepCode::synchronised_held: return Reason::host_sync;
-      case StepCode::capture_illegal:
-      case StepCode::capture_unjoined:
-      case StepCode::capture_empty:
-      case StepCode::capture_host_node: return Reason::capture_failed;
-      case StepCode::device_fault: return Reason::device_fault;
-      default: return Reason::harness;
-    }
-  }();
-  Judgement j = fail(reason, text, seen.failed_label);
-  if (reason == Reason::harness) j.verdict = Verdict::no_decision;
-  j.ended_trial = true;
-  return j;
-}
-
 Judgement judged(const RuleSpec& rule, const Observation& seen) {
   if (seen.fault) {
     Judgement j;
@@ -74,6 +51,28 @@ Judgement judged_on_ranks(const RuleSpec& rule, const Observation& seen) {
 }
 
 }  // namespace
+
+Judgement failed_step(const Observation& seen) {
+  const std::string text = std::string(name_of(*seen.failed_op)) + ": " +
+                           (seen.failed_text.empty() ? std::string(name_of(seen.failed_code)) : seen.failed_text);
+  const auto reason = [&] {
+    switch (seen.failed_code) {
+      case StepCode::entry_failed:
+      case StepCode::launch_invalid: return Reason::entry_failed;
+      case StepCode::synchronised_held: return Reason::host_sync;
+      case StepCode::capture_illegal:
+      case StepCode::capture_unjoined:
+      case StepCode::capture_empty:
+      case StepCode::capture_host_node: return Reason::capture_failed;
+      case StepCode::device_fault: return Reason::device_fault;
+      default: return Reason::harness;
+    }
+  }();
+  Judgement j = fail(reason, text, seen.failed_label);
+  if (reason == Reason::harness) j.verdict = Verdict::no_decision;
+  j.ended_trial = true;
+  return j;
+}
 
 RuleRow::RuleRow(RuleSpec spec) {
   if (spec.id.empty() || find_rule(spec.id) || spec.drives.empty() || !spec.judge) {

@@ -68,7 +68,7 @@ TEST(VerdictFile, SaysWhatTheResultsSayAndVerifies) {
   EXPECT_EQ(v.at("run").at("milliseconds"), 1250);
   const VerifiedVerdict read = verify_verdict(text, files);
   EXPECT_EQ(read.exit_code, 0);
-  EXPECT_EQ(read.digest, v.at("digest"));
+  EXPECT_EQ(read.digest, v.at("digest").get<std::string>());
   json rest = v;
   rest.erase("digest");
   EXPECT_EQ(read.digest, envelope_digest("assay.verdict", rest, verdict_schema)) << "anybody can make the digest again";

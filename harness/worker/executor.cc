@@ -498,6 +498,8 @@ void Executor::run(Program& program, std::optional<NamedCalls> named) {
   if (count > 0)
     program.results[count - 1].surroundings |= changed(before, quick_surroundings()) |
                                                (device_.cache_set_aside() != set_aside ? kCache : 0u);
+  // A capture that stays open would refuse what the worker has to do before the next program.
+  if (failed) device_.abandon_captures();
   // A process that a kernel left behind, rather than an entry.
   if (count > 0 && children_left) program.results[count - 1].children += children_left();
 }

@@ -122,6 +122,16 @@ TEST(Session, AStatusOtherThanOkIsAResultAndNoFault) {
   EXPECT_EQ(stage.call_result().code, StepCode::ok);
 }
 
+TEST(Session, AProgramThatFailsInACaptureLeavesNoneOpen) {
+  Stage stage(kRight);
+  ASSERT_FALSE(stage.load());
+  ASSERT_FALSE(stage.run_steps({Op::reset, Op::begin_capture, Op::launch}));
+  EXPECT_EQ(stage.code(1), StepCode::ok);
+  EXPECT_NE(stage.code(2), StepCode::ok) << "there is no graph";
+  ASSERT_FALSE(stage.run_steps({Op::begin_capture}));
+  EXPECT_EQ(stage.code(0), StepCode::ok) << "the stream captures no more";
+}
+
 TEST(Session, AKillInTheMiddleOfACallDecidesNothing) {
   Stage stage(faulty("norm_hangs_in_kernel"));
   ASSERT_FALSE(stage.load());

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -86,6 +87,14 @@ class Stage {
     std::fill(out, out + kSpan / sizeof(float), -7.0F);
     return session_.run(deadline_ms);
   }
+
+  // A program of these steps on stream 0, with no reset before them.
+  std::optional<Fault> run_steps(std::initializer_list<Op> ops) {
+    session_.program().step_count = session_.program().tensor_count = session_.program().done = 0;
+    for (const Op op : ops) step(op);
+    return session_.run(2000);
+  }
+  StepCode code(std::size_t index) { return session_.program().results[index].code; }
 
   ProgramResult& call_result() { return session_.program().results[1]; }
   float output(std::int64_t cell) const { return reinterpret_cast<const float*>(outputs_->base())[cell]; }

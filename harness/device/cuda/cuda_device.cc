@@ -55,11 +55,7 @@ class CudaDevice final : public Device {
   Outcome reset() override {
     if (Outcome o = enter(); !o.ok()) return o;
     for (std::uint32_t i = 0; i < kStreams; ++i) release_holds(i);
-    for (const std::uint32_t i : std::exchange(capturing_, {})) {
-      CUgraph abandoned = nullptr;
-      api_.cuStreamEndCapture(streams_[i], &abandoned);
-      if (abandoned != nullptr) api_.cuGraphDestroy(abandoned);
-    }
+    abandon_captures();
     const CUresult idle = api_.cuCtxSynchronize();
     for (const auto& [index, graph] : std::exchange(graphs_, {})) api_.cuGraphExecDestroy(graph);
     for (const auto& [index, event] : std::exchange(events_, {})) api_.cuEventDestroy(event);
@@ -234,6 +230,15 @@ class CudaDevice final : public Device {
     if (result.ok()) result = keep_graph(captured, graph, inventory);
     if (captured != nullptr) api_.cuGraphDestroy(captured);  // the executable graph holds what it needs
     return result;
+  }
+
+  void abandon_captures() override {
+    if (!enter().ok()) return;
+    for (const std::uint32_t i : std::exchange(capturing_, {})) {
+      CUgraph abandoned = nullptr;
+      api_.cuStreamEndCapture(streams_[i], &abandoned);
+      if (abandoned != nullptr) api_.cuGraphDestroy(abandoned);
+    }
   }
 
   Outcome launch(std::uint32_t graph, std::uint32_t stream) override {

@@ -310,6 +310,16 @@ TEST_F(CudaDeviceTest, UsageCountsWhatIsLive) {
   EXPECT_EQ(after.handles - before.handles, 4u) << "two streams, an event, a graph";
 }
 
+TEST_F(CudaDeviceTest, AnAbandonedCaptureIsOverAndMakesNoGraph) {
+  ASSERT_TRUE(device->begin_capture(0, CaptureMode::global).ok());
+  device->abandon_captures();
+  EXPECT_EQ(fake.count("cuStreamEndCapture"), 1u);
+  EXPECT_EQ(device->launch(0, 0).code, StepCode::launch_invalid);
+  EXPECT_TRUE(capture().ok()) << "the stream can capture again";
+  device->abandon_captures();
+  EXPECT_EQ(fake.count("cuStreamEndCapture"), 2u) << "nothing is open";
+}
+
 TEST_F(CudaDeviceTest, NothingIsLeftBehind) {
   void* memory = nullptr;
   ASSERT_EQ(bind(7), StepCode::ok);
@@ -333,6 +343,7 @@ TEST_F(CudaDeviceTest, HandlesOfAResetContextAreNeverTouched) {
   EXPECT_EQ(device->verdict_on_call().code, StepCode::device_fault);
   EXPECT_EQ(device->sync(0).code, StepCode::device_fault);
   EXPECT_EQ(device->unhold(0).code, StepCode::device_fault) << "its word is gone too";
+  device->abandon_captures();
   EXPECT_EQ(device->reset().code, StepCode::device_fault);
   device.reset();
   EXPECT_EQ(fake.log, std::vector<std::string>{"cuDevicePrimaryCtxRelease"});

@@ -140,6 +140,17 @@ TEST_F(Captures, AFailedCaptureLeavesNoGraphOfAnEarlierOne) {
   EXPECT_EQ(device_->launch(0, 0).code, StepCode::infrastructure);
 }
 
+TEST_F(Captures, AnAbandonedCaptureIsOverAndMakesNoGraph) {
+  begin();
+  note(stream(0), 'a');
+  device_->abandon_captures();
+  note(stream(0), 'b');
+  EXPECT_TRUE(device_->sync(0).ok());
+  EXPECT_EQ(trace(), "b");
+  EXPECT_EQ(device_->launch(0, 0).code, StepCode::infrastructure);
+  device_->abandon_captures();
+}
+
 TEST_F(Captures, AnEmptyCaptureFails) {
   begin();
   EXPECT_EQ(end(), StepCode::capture_empty);

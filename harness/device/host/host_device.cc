@@ -44,13 +44,22 @@ Stream* Model::program_stream(std::uint32_t index) {
   return stream;
 }
 
-// The candidate's own streams, events and allocations outlive a program: they may belong to its init state.
-Outcome Model::reset() {
-  Lock lock(mutex_);
+void Model::close_captures() {
   while (!captures_.empty()) {
     const std::shared_ptr<Capture> open = captures_.back();
     close_capture(open);
   }
+}
+
+void Model::abandon_captures() {
+  Lock lock(mutex_);
+  close_captures();
+}
+
+// The candidate's own streams, events and allocations outlive a program: they may belong to its init state.
+Outcome Model::reset() {
+  Lock lock(mutex_);
+  close_captures();
   for (const auto& stream : streams_) {
     if (stream->gate != nullptr) stream->gate->done = true;
     stream->gate = nullptr;
@@ -261,6 +270,7 @@ class HostDevice final : public Device {
   Outcome end_capture(std::uint32_t stream, std::uint32_t graph, GraphInventory& inventory) override {
     return guarded([&] { return model_->end_capture(stream, graph, inventory); });
   }
+  void abandon_captures() override { model_->abandon_captures(); }
   Outcome launch(std::uint32_t graph, std::uint32_t stream) override {
     return guarded([&] { return model_->launch(graph, stream); });
   }

@@ -133,6 +133,7 @@ class Model {
   // ---- the program's side: host_device.cc ----
   void schedule(const Schedule&);
   Outcome reset();
+  void abandon_captures();
   Stream* program_stream(std::uint32_t index);
   assay_host_stream* handle_of(std::uint32_t index);
   Outcome submit(std::uint32_t stream, Trusted work);
@@ -199,6 +200,7 @@ class Model {
   Outcome wait(Lock&, Stream*, const Event&);
   bool illegal_in_capture(const char* what, const Stream*);
   Graph close_capture(const std::shared_ptr<Capture>&);
+  void close_captures();  // the caller holds the lock
 
   // candidate_api.cc
   Outcome find(assay_host_stream*, Stream**) const;

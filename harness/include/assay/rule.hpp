@@ -71,9 +71,12 @@ struct RuleSpec {
   bool on_padded_outputs = false;      // also asked where outputs that are contiguous by contract have padding
   // Called for every observation without a candidate's fault and without a failed step.
   std::function<Judgement(const Observation&)> judge = {};
-  // Called instead of the generic failure where a step was not ok (refused capture, held stream, entry's status).
+  // Called instead of failed_step() where a step was not ok (refused capture, held stream, entry's status).
   std::function<Judgement(const Observation&)> on_failed_step = {};
 };
+
+// A step that failed, as a judgement of any rule that reads the drive: the candidate's failure, or nobody's.
+[[nodiscard]] Judgement failed_step(const Observation&);
 
 class RuleRow {
  public:
