@@ -128,6 +128,11 @@ std::vector<Unit> units_of(const Options& options, const Candidate& candidate, s
         for (const int ranks : ranks_of(options, *s))
           if (chosen(options.dtypes, dtype)) units.push_back({&v, dtype, ranks});
     }
+  for (Unit& unit : units)
+    unit.variants = static_cast<int>(std::count_if(units.begin(), units.end(), [&](const Unit& other) {
+      return other.variant->slot == unit.variant->slot && other.variant->device == unit.variant->device &&
+             other.dtype == unit.dtype && other.ranks == unit.ranks;
+    }));
   if (units.empty())
     why_none = candidate.variants.empty() ? "the library offers no slot that this build judges"
                : !slot                    ? "the library does not offer the slots that --slot names"

@@ -7,7 +7,7 @@ namespace assay {
 // to 20 ms in every call: they get few cases, and lose a rank only in bf16, and of more than two. Under MPS a call costs
 // 1 ms and few processes may run at once: a part of the cases, and no lost rank, since a client that is killed takes
 // others along. Neither has cases of very many calls, under MPS a third of all time [m].
-Effort effort_of(Tier tier, DeviceType device, int ranks, Sharing sharing, DType dtype) noexcept {
+Effort effort_of(Tier tier, DeviceType device, int ranks, Sharing sharing, DType dtype, int variants) noexcept {
   const bool quick = tier == Tier::quick;
   if (sharing == Sharing::by_turns) {
     const std::int64_t loss_every = dtype == DType::bf16 && ranks > 2 ? 16 : 0;
@@ -15,8 +15,12 @@ Effort effort_of(Tier tier, DeviceType device, int ranks, Sharing sharing, DType
   }
   if (sharing == Sharing::under_mps)
     return {.one_in = quick ? 2 : 4, .all_drives = 4, .turn_every = quick ? 12 : 17, .loss_every = 0, .endures = false};
-  // No number of parts divides seven or eleven: every part has its share of every drive.
-  if (ranks == 1) return {.all_drives = quick ? 32 : 48, .turn_every = quick ? 7 : 11};
+  // No number of parts divides seven or eleven: every part has its share of every drive. In an edit-compile-check loop
+  // a slot's variants share its seconds; all have every case.
+  if (ranks == 1) {
+    const bool few = quick && variants <= 2;
+    return {.all_drives = few ? 32 : quick ? 12 : 48, .turn_every = few ? 7 : 11};
+  }
   const std::int64_t loss_every = device == DeviceType::cuda ? 96 : quick ? 32 : 16;
   return {.all_drives = quick ? 12 : 16, .turn_every = 12, .loss_every = loss_every};
 }

@@ -19,7 +19,8 @@ struct Effort {
   bool endures = true;          // a case of very many calls is among them
 };
 
-[[nodiscard]] Effort effort_of(Tier, DeviceType, int ranks, Sharing, DType) noexcept;
+// `variants`: of the slot that the run judges on the device.
+[[nodiscard]] Effort effort_of(Tier, DeviceType, int ranks, Sharing, DType, int variants = 1) noexcept;
 
 // Whether the tier's `ordinal`-th case, from 1, is tried at all.
 [[nodiscard]] bool tried_of(const Effort&, std::int64_t ordinal) noexcept;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -11,10 +12,10 @@ namespace {
 TEST(Effort, EveryDriveComesWhateverTheUnitCosts) {
   for (const Tier tier : {Tier::quick, Tier::full, Tier::gate})
     for (const DeviceType device : {DeviceType::host, DeviceType::cuda})
-      for (const int ranks : {1, 2, 4})
+      for (const auto& [ranks, variants] : {std::pair{1, 1}, {1, 4}, {2, 1}, {4, 1}})
         for (const Sharing sharing : {Sharing::none, Sharing::by_turns, Sharing::under_mps}) {
           if (ranks == 1 && sharing != Sharing::none) continue;
-          const Effort effort = effort_of(tier, device, ranks, sharing, DType::bf16);
+          const Effort effort = effort_of(tier, device, ranks, sharing, DType::bf16, variants);
           std::map<Drive, int> times;
           std::int64_t tried = 0;
           for (std::int64_t drawn = 1; drawn <= (tier == Tier::quick ? 96 : 512); ++drawn) {

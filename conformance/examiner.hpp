@@ -32,6 +32,7 @@ struct Unit {
   DType dtype = DType::f32;
   int ranks = 1;                           // of a collective
   int part = 0, parts = 1;                 // of its cases: several judges may share them
+  int variants = 1;                        // of the slot that the run judges, this one among them
 };
 
 struct ExaminerConfig {
