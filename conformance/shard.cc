@@ -69,9 +69,6 @@ struct Context {
       j.lock = OwnedFd(open(("/proc/self/fd/" + std::to_string(options.shared_fd)).c_str(), O_RDWR | O_CLOEXEC));
       if (j.lock.get() >= 0) config.device_lock = j.lock.get();
     }
-    config.sharing = [device, first = options.ordinal](int ranks) {
-      return device == DeviceType::cuda ? sharing_of(ranks, count_cuda_devices(), first) : Sharing::none;
-    };
     j.bench = std::make_unique<Bench>(config, *j.domain, references);
     ExaminerConfig examine;
     examine.tier = options.tier;
@@ -86,7 +83,9 @@ struct Context {
     if (!options.worker.empty()) examine.replay_suffix += " --worker " + shell_word(options.worker);
     if (options.gate) examine.replay_suffix += " --gate";
     examine.architecture = device == DeviceType::cuda ? j.domain->architecture() : "cpu";
-    examine.sharing = config.sharing;
+    examine.sharing = [device, first = options.ordinal](int ranks) {
+      return device == DeviceType::cuda ? sharing_of(ranks, count_cuda_devices(), first) : Sharing::none;
+    };
     j.examiner = std::make_unique<Examiner>(examine, *j.bench, writer);
     return j;
   }

@@ -52,6 +52,9 @@ std::vector<SlotOverlap> overlaps_of(const Candidate& candidate, DeviceType devi
   return overlaps_among(variants);
 }
 
+// Ranks that share a GPU wait for no other judge's turn here: their drives are as long as with a GPU each.
+Sharing all_of_each(int) { return Sharing::none; }
+
 bool blames(const FaultRow& row, Reason reason) {
   return std::find(row.blame.begin(), row.blame.end(), reason) != row.blame.end();
 }
@@ -152,6 +155,7 @@ Detection Laboratory::detect(const FaultRow& row, const std::string& library) {
 
   BenchConfig on;
   on.worker = worker;
+  on.sharing = all_of_each;
   Bench bench(on, *s.domain, s.references);
   std::string seen;
   for (const Unit& unit : units_of(candidate, s.config.device)) {
@@ -213,6 +217,7 @@ std::vector<Complaint> Laboratory::examine_right(const std::string& library, std
   PrivateResults results;
   BenchConfig on;
   on.worker = worker;
+  on.sharing = all_of_each;
   Bench bench(on, *s.domain, s.references);
   ExaminerConfig config;
   config.seed = seed;

@@ -160,7 +160,8 @@ const RuleRow rows[] = {
              .judge = workspace_moves}},
     RuleRow{{.id = "graph.no_growth",
              .sentence = "Device memory and handles do not grow over many replays.",
-             .how = "memory and handles read around four intervals of 12 replays and 3 calls each",
+             .how = "memory and handles read around four intervals of 12 replays and 3 calls each, of 4 and one where ranks "
+                    "share a GPU",
              .drives = {Drive::many_replays},
              .devices = {DeviceType::cuda},
              .needs_flags = ASSAY_GRAPH_SAFE,

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "harness/device/cuda/cuda_device.hpp"
 #include "harness/drive/bench_state.hpp"
 #include "harness/drive/drives.hpp"
 #include "harness/drive/requested_layout.hpp"
@@ -481,7 +482,11 @@ std::shared_ptr<const ReferenceResult> Bench::reference(const Binding& b, bool* 
 void Bench::set_shrinking(bool on) { state_->shrinking = on; }
 bool Bench::shrinking() const noexcept { return state_->shrinking; }
 double Bench::ran_seconds() const noexcept { return state_->ran_ms / 1e3; }
-Sharing Bench::sharing() const { return state_->config.sharing ? state_->config.sharing(state_->world) : Sharing::none; }
+Sharing Bench::placed() const {
+  const State& s = *state_;
+  return device() == DeviceType::cuda ? sharing_of(s.world, count_cuda_devices(), s.config.worker.ordinal) : Sharing::none;
+}
+Sharing Bench::sharing() const { return state_->config.sharing ? state_->config.sharing(state_->world) : placed(); }
 void Bench::retire_worker() {
   state_->workers.reset();
   state_->history.clear();

@@ -38,7 +38,7 @@ struct BenchConfig {
   WorkerConfig worker;
   std::uint64_t far_pitch_elements = (1ULL << 31) + (1ULL << 20);
   bool hosted = false;                  // workers own the memory, as those of CUDA collectives always do
-  std::function<Sharing(int ranks)> sharing = {};  // how so many ranks have their GPUs; empty: one each
+  std::function<Sharing(int ranks)> sharing = {};  // how so many ranks are to have their GPUs; empty: as they are placed
   std::optional<int> device_lock;       // a file that judges of one GPU take turns on, for the length of a run
   std::string library_sha256 = {};      // of the candidate's file; empty: as it is when the first launch begins
   // What receipts bind a slot's calls to; left out or empty: a digest of the slot's arguments (bench_receipts.cc).
@@ -138,6 +138,7 @@ class Bench {
   [[nodiscard]] bool shrinking() const noexcept;
   // How the trial's ranks have their GPUs. By turns they wait for slices in every call: drives of many make fewer.
   [[nodiscard]] Sharing sharing() const;
+  [[nodiscard]] Sharing placed() const;                  // whatever the configuration says of it
   // For how long workers have run, in all of this bench's runs; waiting for a turn is no part of it.
   [[nodiscard]] double ran_seconds() const noexcept;
   void retire_worker();                                  // the next run starts a fresh one

@@ -53,9 +53,10 @@ class BenchTest : public ::testing::Test {
  protected:
   BenchTest() { open(ASSAY_HOST_KERNELS, ASSAY_GRAPH_SAFE | ASSAY_DETERMINISTIC); }
 
-  void open(const std::string& library, std::uint32_t flags, bool hosted = false) {
+  void open(const std::string& library, std::uint32_t flags, bool hosted = false, Sharing sharing = Sharing::none) {
     BenchConfig config;
     config.hosted = hosted;
+    config.sharing = [sharing](int) { return sharing; };
     config.worker.worker = ASSAY_WORKER;
     config.worker.library = library;
     bench_ = std::make_unique<Bench>(config, *memory_, references_);
@@ -196,6 +197,20 @@ TEST_F(BenchTest, InputsThatTheWorkerHostsAreReadOnlyToTheCandidate) {
   }
 }
 
+
+// Where ranks share a device a trial has more than one program: none follows one that failed.
+TEST_F(BenchTest, AFailedStepOfManyReplaysIsNotFollowedByOthers) {
+  for (const Sharing sharing : {Sharing::none, Sharing::by_turns, Sharing::under_mps}) {
+    open(std::string(ASSAY_FAULTY) + "/silu_error_status.so", ASSAY_GRAPH_SAFE, false, sharing);
+    Case c;
+    c.dims = {{"rows", 2}, {"d", 4}};
+    repair(slot(), c);
+    const Observation seen = see(Drive::many_replays, c);
+    EXPECT_EQ(seen.failed_code, StepCode::entry_failed) << seen.failed_text;
+    EXPECT_EQ(seen.failed_label, "warm-up");
+    EXPECT_TRUE(seen.usage.empty());
+  }
+}
 
 TEST_F(BenchTest, AfterAFaultTheNextTrialRunsInAFreshWorker) {
   open(std::string(ASSAY_FAULTY) + "/silu_segfaults_in_entry.so", ASSAY_GRAPH_SAFE);

@@ -161,7 +161,8 @@ void drive_regrow(Bench& bench, Observation& seen) {
 }
 
 void leave_out_scratch(Observation& seen, bool one_device) {
-  const std::size_t measured = seen.usage.size();
+  std::size_t measured = 0;
+  for_each_rank(seen, [&](const Observation& rank) { measured = std::max(measured, rank.usage.size()); });
   for (std::size_t i = 0; i < measured; ++i) {
     std::uint64_t of_all = 0;
     for_each_rank(seen, [&](Observation& rank) { of_all += i < rank.usage.size() ? rank.usage[i].scratch_bytes : 0; });
@@ -211,9 +212,10 @@ void drive_many_replays(Bench& bench, Observation& seen) {
   capture(bench, {&b}, 0, "capture");
   bench.push(b);
   bench.label("many replays");
-  const bool one_device = bench.sharing() != Sharing::none;
-  const int share = one_device ? 3 : 1;
+  const bool one_device = bench.sharing() != Sharing::none || bench.placed() != Sharing::none;
+  const int share = bench.sharing() != Sharing::none ? 3 : 1;
   const auto round = [&](int replays, int calls) {
+    if (seen.fault || seen.failed_op) return;  // a fresh worker would have no graph
     for (int i = 0; i < replays; ++i) bench.script().simple(Op::launch, kReplay, 0);
     bench.script().simple(Op::sync, kReplay);  // collectives of one group follow each other
     for (int i = 0; i < calls; ++i) bench.script().call(b, kMain);
@@ -221,6 +223,7 @@ void drive_many_replays(Bench& bench, Observation& seen) {
     if (one_device && !bench.flush()) return;  // no rank takes scratch while another measures
     bench.expect(bench.script().simple(Op::usage, kMain),
                  [](Observation& seen, const ProgramResult& r) { seen.usage.push_back(r.usage); });
+    if (one_device) (void)bench.flush();
   };
   // Others take the device's memory, too: what grows is measured again with all other judges still, twice, and counts
   // where nothing grows while the candidate rests. Where that never happens, nothing was measured.

@@ -44,11 +44,13 @@ TEST(GraphDrives, WhatARankKeepsBesideItsScratchIsGrowth) {
 
 // A rank that ended early measured less often than the others.
 TEST(GraphDrives, RanksMayHaveMeasuredDifferentlyOften) {
-  Observation seen = taking_scratch(true);
-  seen.others[1].usage.resize(2);
-  leave_out_scratch(seen, true);
-  EXPECT_EQ(seen.usage[1].bytes_used, 100 * kMiB);
-  EXPECT_EQ(seen.others[1].usage.size(), 2u);
+  for (const bool first : {true, false}) {
+    Observation seen = taking_scratch(true);
+    (first ? seen : seen.others[1]).usage.resize(2);
+    leave_out_scratch(seen, true);
+    EXPECT_EQ(seen.usage[1].bytes_used, 100 * kMiB);
+    EXPECT_EQ(seen.others[0].usage[4].bytes_used, 116 * kMiB) << "three ranks had 16 MiB each";
+  }
 }
 
 }  // namespace

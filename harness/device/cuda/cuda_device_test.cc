@@ -308,6 +308,11 @@ TEST_F(CudaDeviceTest, UsageCountsWhatIsLive) {
   ASSERT_TRUE(device->usage(after).ok());
   EXPECT_EQ(before.bytes_used, 40u);
   EXPECT_EQ(after.handles - before.handles, 4u) << "two streams, an event, a graph";
+  void* memory = nullptr;
+  ASSERT_TRUE(device->scratch(64, &memory).ok());
+  ASSERT_TRUE(device->usage(after).ok());
+  EXPECT_EQ(after.scratch_bytes - before.scratch_bytes, std::uint64_t{2} << 20);
+  EXPECT_EQ(after.bytes_used, 40u) << "as the driver says";
 }
 
 TEST_F(CudaDeviceTest, AnAbandonedCaptureIsOverAndMakesNoGraph) {
@@ -338,6 +343,7 @@ TEST_F(CudaDeviceTest, HandlesOfAResetContextAreNeverTouched) {
   ASSERT_TRUE(device->record(0, 0).ok());
   ASSERT_TRUE(capture().ok());
   ASSERT_EQ(bind(0), StepCode::ok);
+  ASSERT_TRUE(device->begin_capture(5, CaptureMode::global).ok());
   fake.clear();
   fake.context_id = 2;  // the candidate reset the device, and its next call made a new context
   EXPECT_EQ(device->verdict_on_call().code, StepCode::device_fault);
