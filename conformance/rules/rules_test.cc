@@ -481,6 +481,15 @@ TEST(Rules, ALaterReplaysErrorIsNotAColdOne) {
   EXPECT_EQ(name_of(judge(*find_rule("graph.cold_first"), seen).verdict), "PASS");
 }
 
+// A unit loses few ranks, and three calls of zeros are no reason to call the rule vacuous.
+TEST(Rules, ALostRankIsEvidenceWhateverTheValues) {
+  Observation seen = right(Drive::one_rank);
+  for (CallSeen& call : seen.calls) call.informative = false;
+  const Judgement j = judge(*find_rule("collective.abort_together"), seen);
+  EXPECT_EQ(name_of(j.verdict), "PASS");
+  EXPECT_TRUE(j.evidence);
+}
+
 TEST(Rules, MemoryThatOthersTakeOnASharedDeviceIsNoGrowth) {
   Observation seen = right(Drive::many_replays);
   for (std::size_t i = 3; i < seen.usage.size(); ++i) seen.usage[i].bytes_used += 1u << 30;
