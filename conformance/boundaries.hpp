@@ -4,7 +4,7 @@
 // case in one named fact only and lies outside. Counts are moved through the dims that yield them: to the ends of a
 // range and to every listed value, one fact at a time and in combination (a list or range checked fact by fact may hide
 // that a combination has no kernel). Words are moved through knobs and dtypes. Does not: reach what the tier's sizes do
-// not allow; `beyond` names it. Who calls it: examiner.cc.
+// not allow; `beyond` names it. Who calls it: examiner_trials.cc.
 #pragma once
 
 #include <functional>

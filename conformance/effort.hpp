@@ -1,7 +1,7 @@
 // effort.hpp: how much of a tier's work a unit gets.
 //
 // Promises: every unit has cases that go through every drive, whatever it costs; all numbers follow from the arguments,
-// so that a run repeats. Who uses it: examiner.cc.
+// so that a run repeats. Who uses it: examiner.cc, examiner_trials.cc.
 #pragma once
 
 #include <cstdint>

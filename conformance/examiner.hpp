@@ -67,6 +67,7 @@ class Examiner {
   [[nodiscard]] bool inside(const Unit&, const Case&, bool captured) const;
   [[nodiscard]] BoundaryQuestion question_of(const Unit&) const;
   void draw_cases(const Unit&, UnitState&) const;
+  void observe_corpus(const Unit&, UnitState&);
   void observe_boundaries(const Unit&, UnitState&);
   bool consider(const Unit&, UnitState&, const std::string& key, const Case&, const RuleSpec&);
   void take_up(const Unit&);

@@ -2,7 +2,7 @@
 //
 // Promises: infrastructure gets second chances in fresh workers; trusted code that dies twice was corrupted by the
 // candidate; of several ranks a hang is the candidate's where two fresh sets repeat it.
-// Who calls it: examiner.cc; commands.cc, to replay a trial.
+// Who calls it: examiner_trials.cc, examiner_failure.cc; commands.cc, to replay a trial.
 #pragma once
 
 #include "harness/drive/bench.hpp"

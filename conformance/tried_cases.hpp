@@ -1,6 +1,6 @@
 // tried_cases.hpp: counts which edges, recipes and knobs of a slot the cases of a unit meet.
 //
-// Who calls it: examiner.cc.
+// Who calls it: examiner.cc, examiner_trials.cc.
 //
 //   Tried tried = untried(slot);
 //   count_case(tried, c);

@@ -4,7 +4,7 @@
 // shown beside the others. None where every cell is right and nothing outside the cells was written, as where two
 // right results differ. Cells are measured with the run's tolerance, whatever the slot's comparator forgives. Work in
 // the order of the cells of the outputs.
-// Who calls it: conformance/examiner.cc, for what it shrinks.
+// Who calls it: conformance/examiner_failure.cc, for what it shrinks.
 //
 //   failure.maps = cell_maps_of(seen, judgement);
 #pragma once

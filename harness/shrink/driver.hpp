@@ -4,7 +4,7 @@
 // (RapidCheck evaluates each accepted shrink twice); stays within its budget and then says "smallest found, not
 // minimal"; the result is confirmed in a fresh worker: alone, else with its history, delta-debugged, else it is
 // reported as flaky, k of n. Knows no worker and no clock of its own: both are passed in.
-// Who calls it: conformance/examiner.cc.
+// Who calls it: conformance/examiner_failure.cc.
 #pragma once
 
 #include <functional>

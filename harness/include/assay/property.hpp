@@ -4,7 +4,7 @@
 // environment; the first case that does not hold ends the property and is returned. RapidCheck does not shrink here:
 // a failure may need another process, which ShrinkDriver knows how to start. Properties throw or return false;
 // EXPECT_* inside one neither falsifies nor shrinks.
-// Who uses it: conformance/examiner.cc, rule authors' own tests.
+// Who uses it: conformance/examiner_trials.cc, rule authors' own tests.
 //
 //   const PropertyResult r = for_all_cases(slot, DType::bf16, Tier::quick, seed, [&](const Case& c) { return ...; });
 #pragma once
