@@ -15,8 +15,8 @@ Effort effort_of(Tier tier, DeviceType device, int ranks, Sharing sharing, DType
   }
   if (sharing == Sharing::under_mps)
     return {.one_in = quick ? 2 : 4, .all_drives = 4, .turn_every = quick ? 12 : 17, .loss_every = 0, .endures = false};
-  // No number of parts but seven shares a factor with these turns: every part has its share of every drive. In an edit-compile-check loop
-  // a slot's variants share its seconds; all have every case.
+  // No number of parts but seven shares a factor with these turns: every part has its share of every drive. In an
+  // edit-compile-check loop a slot's variants share its seconds; all have every case.
   if (ranks == 1) {
     const bool few = quick && variants <= 2;
     return {.all_drives = few ? 32 : quick ? 12 : 48, .turn_every = few ? 7 : 11};
