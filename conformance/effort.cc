@@ -6,7 +6,7 @@ namespace assay {
 // hangs a deadline; on a GPU both take seconds. Ranks that share a GPU by time slices wait for each other's slices, 5
 // to 20 ms in every call: they get few cases, and lose a rank only in bf16, and of more than two. Under MPS a call costs
 // 1 ms and few processes may run at once: a part of the cases, and no lost rank, since a client that is killed takes
-// others along. Neither has cases of very many calls, under MPS a third of all time [m].
+// others along. Neither has cases of very many calls, under MPS 18 % of all time [m].
 Effort effort_of(Tier tier, DeviceType device, int ranks, Sharing sharing, DType dtype, int variants) noexcept {
   const bool quick = tier == Tier::quick;
   if (sharing == Sharing::by_turns) {

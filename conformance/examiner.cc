@@ -33,8 +33,8 @@ Examiner::UnitState& Examiner::state_of(const Unit& unit) {
   if (!state) {
     state = std::make_unique<UnitState>();
     state->tried = untried(*unit.variant->slot);
-    const Sharing sharing = config_.sharing ? config_.sharing(unit.ranks) : Sharing::none;
-    state->effort = effort_of(config_.tier, unit.variant->device, unit.ranks, sharing, unit.dtype, unit.variants);
+    state->effort = effort_of(config_.tier, unit.variant->device, unit.ranks, bench_.sharing(unit.ranks), unit.dtype,
+                              unit.variants);
     for (const RuleSpec* rule : config_.rules)
       if (applies(*rule, *unit.variant->slot, unit.variant->device) && declared_for(*rule, unit.variant->info.flags))
         state->rules.push_back(rule);

@@ -7,7 +7,6 @@
 // Who calls it: shard.cc (one GoogleTest case a unit and rule), fault_matrix/detection.cc.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -46,7 +45,6 @@ struct ExaminerConfig {
   std::string architecture = "cpu";
   const Waivers* waivers = nullptr;        // none; outlives the examiner
   Claims* claims = nullptr;                // of the judges that share units; none; outlives the examiner
-  std::function<Sharing(int ranks)> sharing;  // how so many ranks have their GPUs; empty: one each
 };
 
 class Examiner {
@@ -73,6 +71,7 @@ class Examiner {
   void take_up(const Unit&);
   [[nodiscard]] static bool owes(const UnitState&, Drive);
   void observe_case(const Unit&, UnitState&, const Case&);
+  Observation observe_trial(const Unit&, UnitState&, const Trial&);
   void record(const Unit&, UnitState&, const Observation&, double ms);
   FailureRecord shrink(const Unit&, UnitState&, const RuleSpec&, const Finding&);
   std::vector<Trial> corpus_of(const Unit&);

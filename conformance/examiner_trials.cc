@@ -12,8 +12,6 @@
 namespace assay {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kRoutedCases = 6;  // drawn ones; the boundaries of a domain have trials of their own
 constexpr int kEnduranceCases = 1;  // of very many calls; in each part of a unit
 constexpr int kMostEnded = 3;  // trials of a drive in a row that the candidate ends: each may cost a fresh worker
@@ -60,6 +58,13 @@ void Examiner::record(const Unit& unit, UnitState& state, const Observation& see
     state.ended[drive] = state.ended[drive] || ended;
   }
   writer_.line(to_json(line));
+}
+
+Observation Examiner::observe_trial(const Unit& unit, UnitState& state, const Trial& trial) {
+  const auto start = std::chrono::steady_clock::now();
+  Observation seen = observe_patiently(bench_, trial, config_.tier, wary_);
+  record(unit, state, seen, 1e3 * seconds_since(start));
+  return seen;
 }
 
 // What one variant left in its process is not another's to answer for.
@@ -109,9 +114,7 @@ void Examiner::observe_case(const Unit& unit, UnitState& state, const Case& c) {
     }
     if (!fits(*unit.variant->slot, trial.part)) continue;
     if (drive == Drive::endurance && ++state.endured > kEnduranceCases) continue;
-    const auto start = Clock::now();
-    const Observation seen = observe_patiently(bench_, trial, config_.tier, wary_);
-    record(unit, state, seen, 1e3 * seconds_since(start));
+    const Observation seen = observe_trial(unit, state, trial);
     if (drive == Drive::eager && seen.fault && seen.fault->verdict == Verdict::fail) return;
   }
 }
@@ -135,8 +138,7 @@ void Examiner::observe_boundaries(const Unit& unit, UnitState& state) {
     if (++state.boundaries % unit.parts != unit.part) continue;
     if (state.ended_in_row[static_cast<std::size_t>(Drive::routed)] >= kMostEnded) continue;
     const Trial trial{unit.variant->info.id, unit.variant->device, {}, {Drive::routed, {in, out}}};
-    const auto start = Clock::now();
-    record(unit, state, observe_patiently(bench_, trial, config_.tier, wary_), 1e3 * seconds_since(start));
+    (void)observe_trial(unit, state, trial);
   }
   for (const std::string& end : found.beyond)
     state.warnings["route.domain"].push_back("the domain ends at " + end + ", where no case of the tier reaches");
@@ -219,11 +221,9 @@ std::vector<Trial> Examiner::corpus_of(const Unit& unit) {
 }
 
 void Examiner::observe_corpus(const Unit& unit, UnitState& state) {
+  if (unit.part != 0) return;
   take_up(unit);
-  for (const Trial& t : unit.part == 0 ? corpus_of(unit) : std::vector<Trial>{}) {
-    const auto start = Clock::now();
-    record(unit, state, observe_patiently(bench_, t, config_.tier, wary_), 1e3 * seconds_since(start));
-  }
+  for (const Trial& t : corpus_of(unit)) (void)observe_trial(unit, state, t);
 }
 
 }  // namespace assay

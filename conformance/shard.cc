@@ -83,9 +83,6 @@ struct Context {
     if (!options.worker.empty()) examine.replay_suffix += " --worker " + shell_word(options.worker);
     if (options.gate) examine.replay_suffix += " --gate";
     examine.architecture = device == DeviceType::cuda ? j.domain->architecture() : "cpu";
-    examine.sharing = [device, first = options.ordinal](int ranks) {
-      return device == DeviceType::cuda ? sharing_of(ranks, count_cuda_devices(), first) : Sharing::none;
-    };
     j.examiner = std::make_unique<Examiner>(examine, *j.bench, writer);
     return j;
   }

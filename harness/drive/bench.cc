@@ -482,11 +482,12 @@ std::shared_ptr<const ReferenceResult> Bench::reference(const Binding& b, bool* 
 void Bench::set_shrinking(bool on) { state_->shrinking = on; }
 bool Bench::shrinking() const noexcept { return state_->shrinking; }
 double Bench::ran_seconds() const noexcept { return state_->ran_ms / 1e3; }
-Sharing Bench::placed() const {
-  const State& s = *state_;
-  return device() == DeviceType::cuda ? sharing_of(s.world, count_cuda_devices(), s.config.worker.ordinal) : Sharing::none;
+Sharing Bench::placed(int ranks) const {
+  return device() == DeviceType::cuda ? sharing_of(ranks, count_cuda_devices(), state_->config.worker.ordinal) : Sharing::none;
 }
-Sharing Bench::sharing() const { return state_->config.sharing ? state_->config.sharing(state_->world) : placed(); }
+Sharing Bench::sharing(int ranks) const { return state_->config.sharing ? state_->config.sharing(ranks) : placed(ranks); }
+Sharing Bench::sharing() const { return sharing(state_->world); }
+Sharing Bench::placed() const { return placed(state_->world); }
 void Bench::retire_worker() {
   state_->workers.reset();
   state_->history.clear();

@@ -138,7 +138,9 @@ class Bench {
   [[nodiscard]] bool shrinking() const noexcept;
   // How the trial's ranks have their GPUs. By turns they wait for slices in every call: drives of many make fewer.
   [[nodiscard]] Sharing sharing() const;
+  [[nodiscard]] Sharing sharing(int ranks) const;        // so many ranks, before they have a trial
   [[nodiscard]] Sharing placed() const;                  // whatever the configuration says of it
+  [[nodiscard]] Sharing placed(int ranks) const;
   // For how long workers have run, in all of this bench's runs; waiting for a turn is no part of it.
   [[nodiscard]] double ran_seconds() const noexcept;
   void retire_worker();                                  // the next run starts a fresh one
